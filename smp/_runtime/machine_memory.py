@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .memory.arrays import GlobalArray, Shape, checked
-from .memory.cells import Cells
+from .memory.cells import Cells, checked_place
 from .program.port import Processors
 
 
@@ -55,6 +55,7 @@ class MachineMemory:
         full: bool = False,
         padded: bool = False,
         retries: int | None = None,
+        at: int | None = None,
     ) -> Cells:
         """Make cells: words with a full/empty bit each, on which threads of all processors wait (see `smp.Cells`).
 
@@ -70,6 +71,9 @@ class MachineMemory:
             Whether each cell has a cache line of its own, 64 bytes instead of 16.
         retries : int, optional
             Further looks before a thread sleeps (traps); by default 1024, 16 for streams sharing CPUs, 2 if emulated.
+        at : int, optional
+            A processor on whose node the cells live.  By default, they are dealt to the nodes as the elements of an
+            array are.  It only matters on several nodes.
 
         Returns
         -------
@@ -82,7 +86,7 @@ class MachineMemory:
         Unsupported
             On a machine without shared memory.
         """
-        return self._processors.cells(n, dtype, full, padded, retries)
+        return self._processors.cells(n, dtype, full, padded, retries, checked_place(at, self._processors.size))
 
     def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value; its dtype is by default that of the value; see `zeros`."""

@@ -18,6 +18,7 @@ from support.machines import HARD, ROOT, Script, gone
 from support.nodes import NETWORK, on_nodes
 
 import smp
+from smp.compiled import readfe, writeef
 from smp._runtime.mpi import addresses, jobs
 from smp._runtime.program.processor import share
 from smp.errors import (
@@ -233,6 +234,131 @@ def test_a_stream_that_waits_for_ever_is_a_deadlock(four: smp.Machine) -> None:
     assert four.run(together).results == [6] * 4
 
 
+# Cells.
+
+
+def test_cells_of_other_nodes_work_as_those_of_the_own(four: smp.Machine) -> None:
+    """A value goes round all processors, by cells that each wait for."""
+
+    def program(proc: smp.Processor, rounds: int) -> int:
+        cells = proc.cells(proc.size)
+        if proc.rank == 0:
+            cells.writeef(0, 0)
+        for _ in range(rounds):
+            value = cells.readfe(proc.rank)
+            cells.writeef((proc.rank + 1) % proc.size, value + 1)
+        proc.barrier()
+        return int(cells.readxx(0))
+
+    assert four.run(program, 20).results == [80] * 4
+
+
+OPERATIONS: list[Callable[[Any], Any]] = [
+    lambda cells: cells.peek(-1),
+    lambda cells: cells.try_readfe(7),
+    lambda cells: cells.writeef(7, 2.5),
+    lambda cells: cells.readff(7),
+    lambda cells: cells.fetch_add(7, 1),
+    lambda cells: cells.try_writeef(7, 9),
+    lambda cells: cells.try_fetch_add(7, -0.5),
+    lambda cells: cells.full_together([0, 7]),
+    lambda cells: cells.fill(0),
+    lambda cells: cells.full_together([0, 7]),
+    lambda cells: cells.writeff(7, 4),
+    lambda cells: cells.readxx(7),
+    lambda cells: cells.purge(7, 3),
+    lambda cells: cells.peek(7),
+    lambda cells: cells.writexf(7, 6),
+    lambda cells: cells.try_writeff(7, 5),
+    lambda cells: cells.readfe(7),
+    lambda cells: cells.purge(0),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "b1"])
+def test_each_operation_has_the_same_result_near_and_far_and_in_the_parent(four: smp.Machine, dtype: str) -> None:
+    def program(proc: smp.Processor, who: int, cells: Any) -> Any:
+        return [operation(cells) for operation in OPERATIONS] if proc.rank == who else None
+
+    with smp.host(1) as host:
+        expected = host.run(program, 0, host.cells(8, dtype)).results[0]
+    for who in range(4):
+        assert four.run(program, who, four.cells(8, dtype)).results[who] == expected
+    cells = four.cells(8, dtype)
+    assert [operation(cells) for operation in OPERATIONS] == expected
+
+
+def test_waits_at_cells_of_other_nodes_end(four: smp.Machine) -> None:
+    """By their time, by a failure, and as a deadlock."""
+
+    def late(proc: smp.Processor) -> float:
+        cells, began = proc.cells(4), time.monotonic()
+        with pytest.raises(WaitTimeout, match=r"readfe of cell \d waited 0.2 s and the cell did not become full"):
+            cells.readfe(3 - proc.rank, timeout=0.2)
+        return time.monotonic() - began
+
+    def fails(proc: smp.Processor) -> None:
+        cells = proc.cells(4)
+        if proc.rank == 3:
+            raise ArithmeticError
+        cells.readff(3)
+
+    def stuck(proc: smp.Processor) -> None:
+        proc.cells(4).readfe(3 - proc.rank)
+
+    assert min(four.run(late).results) >= 0.2
+    for _ in range(2):
+        with pytest.raises(ProcessorRaised, match="ArithmeticError"):
+            four.run(fails)
+        with pytest.raises(DeadlockError, match="all 4 streams wait"):
+            four.run(stuck)
+        assert four.run(together).results == [6] * 4
+    with pytest.raises(WaitTimeout, match="cell 1 waited 0.3 s"):
+        four.cells(2).readfe(1, timeout=0.3)
+
+
+def test_waiting_processors_are_served_in_the_order_in_which_they_came(four: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> Any:
+        cells, order = proc.cells(1, at=2), proc.cells(1, full=True, at=0)
+        time.sleep(0.1 * (3 - proc.rank))
+        if proc.rank:
+            got = cells.readfe(0)
+            cells.writeef(0, got + 1)
+            proc.barrier()
+            return got
+        time.sleep(0.2)
+        cells.writeef(0, 0)
+        proc.barrier()
+        return order.peek(0)
+
+    assert four.run(program).results == [(True, 0), 2, 1, 0]
+
+
+def test_compiled_loops_use_cells_of_their_own_node(four: smp.Machine) -> None:
+    @smp.stream
+    def passed(rank: int, cells: Any, rounds: int) -> int:
+        total = 0
+        for k in range(rounds):
+            writeef(cells, rank, k)
+            total += readfe(cells, 1 - rank)
+        return total
+
+    def program(proc: smp.Processor) -> int:
+        cells = [proc.cells(2, at=rank) for rank in (0, 2)]
+        return int(passed(proc.rank % 2, cells[proc.rank // 2], 1000))
+
+    assert four.run(program).results == [499500] * 4
+
+
+def test_a_place_that_is_no_processor_is_refused(four: smp.Machine) -> None:
+    with smp.host(2) as host:
+        for machine in (host, four):
+            with pytest.raises(ValueError, match=rf"at=7 is no processor: their numbers are 0 to {machine.size - 1}"):
+                machine.cells(1, at=7)
+            with pytest.raises(ProcessorRaised, match="at=-1 is no processor"):
+                machine.run(lambda proc: proc.cells(1, at=-1))
+
+
 # Failures.
 
 
@@ -424,8 +550,23 @@ def test_a_script_under_a_launcher_may_be_on_several_nodes(tmp_path: Path) -> No
     assert done.stdout.splitlines() == ["[6, 6, 6, 6]"] * 2
 
 
+@smp.stream
+def taken(cells: Any) -> int:
+    """Take the value of the first cell."""
+    return int(readfe(cells, 0))
+
+
+def ready(proc: smp.Processor) -> Any:
+    """Return cells, of which some live on each node, when the loop has been compiled on all processors."""
+    for rank in range(proc.size):
+        cells = proc.cells(1, full=True, at=rank)
+        if proc.rank == rank:
+            taken(cells)
+    return proc.cells(8, full=True)
+
+
 UNSUPPORTED: dict[str, Callable[[smp.Processor, smp.GlobalArray], Any]] = {
-    "cells": lambda proc, array: proc.cells(3),
+    "a compiled loop was given cells of which some live on node": lambda proc, array: taken(ready(proc)),
     "array.view": lambda proc, array: array.view,
     "proc.sync": lambda proc, array: proc.sync,
 }

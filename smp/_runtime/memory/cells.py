@@ -338,6 +338,16 @@ def checked_cells(n: Any, dtype: DTypeLike, padded: bool, retries: int | None) -
     return count, made, PADDED if padded else PLAIN, -1 if retries is None else operator.index(retries)
 
 
+def checked_place(at: int | None, size: int) -> int | None:
+    """Return the number of a processor, if there is one; raise an error if no processor has it."""
+    if at is None:
+        return None
+    place = operator.index(at)
+    if not 0 <= place < size:
+        raise ValueError(f"at={place} is no processor: their numbers are 0 to {size - 1}")
+    return place
+
+
 def cells_on(block: Block, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
     """Return the cells on a block of this process's segment."""
     threads = block.segment.threads

@@ -70,13 +70,17 @@ Cells._numba_type_ = property(lambda cells: _types[cells.dtype])  # type: ignore
 @unbox(CellsType)
 def _unbox(kind: CellsType, cells: Any, context: Any) -> NativeValue:
     """Get the integers, in the thread that calls the loop."""
+    builder = context.builder
+    struct = cgutils.create_struct_proxy(kind)(context.context, builder)
+    is_error = cgutils.alloca_once_value(builder, cgutils.true_bit)
     numbers = context.pyapi.object_getattr_string(cells, "_native")
-    native = context.unbox(types.containers.UniTuple(types.int64, len(_MEMBERS)), numbers)
-    struct = cgutils.create_struct_proxy(kind)(context.context, context.builder)
-    for k, name in enumerate(_MEMBERS):
-        setattr(struct, name, context.builder.extract_value(native.value, k))
-    context.pyapi.decref(numbers)
-    return NativeValue(struct._getvalue(), is_error=native.is_error)
+    with builder.if_then(cgutils.is_not_null(builder, numbers)):  # it is null if that raises an exception
+        native = context.unbox(types.containers.UniTuple(types.int64, len(_MEMBERS)), numbers)
+        for k, name in enumerate(_MEMBERS):
+            setattr(struct, name, builder.extract_value(native.value, k))
+        builder.store(native.is_error, is_error)
+        context.pyapi.decref(numbers)
+    return NativeValue(struct._getvalue(), is_error=builder.load(is_error))
 
 
 @intrinsic

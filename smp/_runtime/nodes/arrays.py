@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from smp.errors import MachineError
 
 from ..memory.arrays import GlobalArray
+from ..memory.cells import Cells
 from ..program.port import without_memory
+from .cells import About
 from .indices import Selected, selected, without_field
 from .parts import Dtype, Name
 
@@ -33,6 +35,9 @@ class Holder(Protocol):
 
     def attached(self, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
         """Return the array of a name that came from another process."""
+
+    def attached_cells(self, about: About) -> Cells:
+        """Return cells that came from another process."""
 
     def read(self, name: Name, shape: tuple[int, ...], found: Selected, into: NDArray[Any]) -> None:
         """Read the selected elements into a contiguous array."""
@@ -108,3 +113,10 @@ def _attached(key: str, name: Name, shape: tuple[int, ...], dtype: Dtype) -> Glo
             "a global array of another machine was sent here; an array can be used only by the machine that made it"
         )
     return holders[key].attached(name, shape, dtype)
+
+
+def attached_cells(key: str, about: About) -> Cells:
+    """Return the cells that came from another process of a machine."""
+    if key not in holders:
+        raise MachineError("cells of another machine were sent here; only the machine that made them can use them")
+    return holders[key].attached_cells(about)

@@ -67,8 +67,13 @@ class Nodes:
         self.first = [self.of.index(node) for node in range(self.of[-1] + 1)]
         self.count = [self.of.count(node) for node in range(self.of[-1] + 1)]
 
-    def bounds(self, length: int) -> NDArray[np.intp]:
-        """Return the first element of each node's part of an array of a length, and then the length."""
+    def bounds(self, length: int, at: int | None = None) -> NDArray[np.intp]:
+        """Return the first element of each node's part of an array of a length, and then the length.
+
+        ``at`` is the node that has all elements, if there is one.
+        """
+        if at is not None:
+            return np.array([0] * (at + 1) + [length] * (len(self.first) - at), np.intp)
         return np.array([*(share(length, rank, len(self.of)).start for rank in self.first), length], np.intp)
 
     def server(self, node: int, rank: int) -> int:

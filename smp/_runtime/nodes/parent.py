@@ -39,18 +39,23 @@ from ..host.pipe import Ready
 from ..host.processes import Processes
 from ..host.workers import GRACE, NUDGE, PRESSED, START
 from ..memory.arrays import GlobalArray
-from ..memory.cells import Cells
+from ..memory.cells import Cells, checked_cells
 from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
 from ..program.failures import Death, Failure, RaisedBy, Unmatched
 from ..program.place import Place
-from ..program.port import show, without_memory
+from ..program.port import show
 from ..protocols import wait
-from .arrays import ElementsInParts, holders, in_parts
+from .arrays import ElementsInParts, attached_cells, holders, in_parts
+from .cells import About, CellsOnNodes, Request, storage
 from .deadlock import ProbedRun
 from .indices import Selected
 from .layout import Nodes, pieces
 from .messages import Did, Printed, Probed
 from .parts import Dtype, Name
+
+
+SLICE = 0.2
+"""Seconds of the longest wait of the parent at a cell."""
 
 
 class _Hold:
@@ -84,6 +89,7 @@ class NodesParent:
     first_touch = False
     pages = ""
     rank = None
+    attach_cells = staticmethod(attached_cells)
 
     def __init__(
         self, processes: Processes, nodes: Nodes, start: Callable[[int, str], object], ctrl_c: HeldBack
@@ -94,7 +100,7 @@ class NodesParent:
         self._pending: set[int] = set()
         self._stopped, self._calling = False, threading.Lock()
         self._run, self._numbers, self._tickets = 0, itertools.count(1), itertools.count(1)
-        self._made: weakref.WeakSet[ElementsInParts] = weakref.WeakSet()
+        self._made: weakref.WeakSet[ElementsInParts | CellsOnNodes] = weakref.WeakSet()
         self._holds: weakref.WeakSet[_Hold] = weakref.WeakSet()
         holders[self.key] = self
         try:
@@ -263,11 +269,15 @@ class NodesParent:
             self._must_be_open()
             self._keep()
             name = Name(0, next(self._numbers))
-            what, nodes = (name, math.prod(shape), dtype), self._nodes
-            offsets = self._ask({rank: ("make", *what) for rank in nodes.first})
-            others = set(range(self.size)) - set(nodes.first)
-            self._ask({rank: ("place", *what, offsets[nodes.first[nodes.of[rank]]]) for rank in others})
+            self._allocate(name, math.prod(shape), dtype)
         return self.attached(name, shape, dtype)
+
+    def _allocate(self, name: Name, length: int, dtype: Dtype, at: int | None = None) -> None:
+        """Have the first processor of each node make its part of an array, and the others note where it is."""
+        what, nodes = (name, length, dtype, at), self._nodes
+        offsets = self._ask({rank: ("make", *what) for rank in nodes.first})
+        others = set(range(self.size)) - set(nodes.first)
+        self._ask({rank: ("place", *what, offsets[nodes.first[nodes.of[rank]]]) for rank in others})
 
     def attached(self, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
         """Return the array of a name; its elements are kept while it is used here."""
@@ -297,6 +307,8 @@ class NodesParent:
     def _ask(self, orders: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Send orders to processors that are idle; return what each has found."""
         with HeldBack() as ctrl_c:
+            if ctrl_c.presses:
+                raise KeyboardInterrupt
             ticket, came = next(self._tickets), dict[int, Any]()
             for rank, (what, *content) in orders.items():
                 self._processes.send(rank, (what, ticket, *content))
@@ -321,9 +333,45 @@ class NodesParent:
         names = {elements.name for elements in self._made}
         self._tell(("keep", names, {hold.run for hold in self._holds}))
 
-    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None) -> Cells:
-        """Raise `Unsupported`: cells need shared memory."""
-        raise without_memory("cells")
+    def cells(
+        self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None
+    ) -> Cells:
+        """Make cells; see `Processors`."""
+        count, made, words, limit = checked_cells(n, dtype, padded, retries)
+        node = None if at is None else self._nodes.of[at]
+        with self._calling:
+            self._must_be_open()
+            self._keep()
+            about = About(Name(0, next(self._numbers)), count, made, words, limit, node)
+            self._allocate(about.name, count, storage(words), node)
+            if full:
+                self._ask({rank: ("fill", about) for rank in self._nodes.first})
+        return self.attached_cells(about)
+
+    def attached_cells(self, about: About) -> Cells:
+        """Return the cells of a description; they are kept while they are used here."""
+        cells = CellsOnNodes(self, about, self._nodes, -1, None, None)
+        self._made.add(cells)
+        return cells
+
+    def cell(self, node: int, request: Request) -> tuple[int, int]:
+        """Have a request carried out, between runs; see `Asker`.
+
+        It waits in slices, so that a Ctrl-C leaves no thread behind that waits at the cell.
+        """
+        end = math.inf if request.timeout is None else time.monotonic() + request.timeout
+        if not self._calling.acquire(blocking=False):
+            raise Unsupported("the parent cannot use cells on several nodes while a program runs: use a processor")
+        try:
+            self._must_be_open()
+            while True:
+                left = max(0.0, end - time.monotonic())
+                asked = request._replace(timeout=min(left, SLICE))
+                status, bits = self._ask({self._nodes.first[node]: ("cell", asked)})[self._nodes.first[node]]
+                if status != wait.EXPIRED or left <= SLICE:
+                    return status, bits
+        finally:
+            self._calling.release()
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
         """Raise `Unsupported`: no steps are kept."""

@@ -69,21 +69,21 @@ class Parts:
         progress.on("write", self._take, of_a_run=False)
         progress.on("written", self._written, of_a_run=False)
 
-    def range(self, length: int) -> slice:
-        """Return the elements, of an array of a length, in the memory of this node."""
-        bounds = self._nodes.bounds(length)
+    def range(self, length: int, at: int | None = None) -> slice:
+        """Return the elements, of an array of a length, in the memory of this node; see `Nodes.bounds`."""
+        bounds = self._nodes.bounds(length, at)
         return slice(int(bounds[self.node]), int(bounds[self.node + 1]))
 
-    def make(self, name: Name, length: int, dtype: Dtype) -> int:
+    def make(self, name: Name, length: int, dtype: Dtype, at: int | None = None) -> int:
         """Allocate the node's part, of zeros, of an array; return its offset.  Only the first processor does this."""
-        mine = self.range(length)
+        mine = self.range(length, at)
         block = self._segment.allocate((mine.stop - mine.start) * dtype.itemsize)
         self._know(name, block, dtype)
         return block.offset
 
-    def place(self, name: Name, length: int, dtype: Dtype, offset: int) -> None:
+    def place(self, name: Name, length: int, dtype: Dtype, at: int | None, offset: int) -> None:
         """Note where the first processor has allocated the node's part of an array."""
-        mine = self.range(length)
+        mine = self.range(length, at)
         self._know(name, self._segment.block(offset, (mine.stop - mine.start) * dtype.itemsize), dtype)
 
     def _know(self, name: Name, block: Block, dtype: Dtype) -> None:
@@ -95,6 +95,10 @@ class Parts:
         """Drop all arrays but those with these names, and those that were made in these runs."""
         with self._progress.lock:
             self._parts = {name: part for name, part in self._parts.items() if name in names or name.run in runs}
+
+    def block(self, name: Name) -> Block:
+        """Return the block with the elements of an array in the memory of this node."""
+        return self._parts[name].block
 
     def own(self, name: Name) -> NDArray[Any]:
         """Return the elements of an array in the memory of this node."""

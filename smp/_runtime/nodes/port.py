@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from smp.errors import Aborted, HandlerError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
+from ..memory.cells import Cells, counters, make_full
 from ..program.place import Place
 from ..program.port import Buffer, Diagnosis, Mismatch, Output, must_agree, without_memory
 from ..program.processor import share
@@ -22,7 +23,9 @@ from ..protocols import wait
 from ..protocols.barriers import signature
 from ..protocols.entry_points import core
 from ..shared_memory.memory import ProcessorMemory
-from .arrays import elements_of, holders, in_parts
+from .arrays import attached_cells, elements_of, holders, in_parts
+from .cell_service import CellService
+from .cells import About, CellsOnNodes, Request, storage
 from .indices import Selected
 from .layout import Nodes
 from .mail import Mail
@@ -37,8 +40,8 @@ BOTH = 3  # networks
 class Noted(Diagnosis):
     """Diagnosis that notes where the processor is, in its own memory."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._place = progress, Place()
+    def __init__(self, progress: Progress, memory: ProcessorMemory) -> None:
+        self._progress, self._memory, self._place = progress, memory, Place()
 
     def begin(self, program: Callable[..., object]) -> None:
         code = getattr(program, "__code__", None)
@@ -55,7 +58,10 @@ class Noted(Diagnosis):
         self._progress.end(wait.RAISED)  # the parent tells the others
 
     def cause(self) -> int:
-        return self._progress.cause
+        return self._progress.cause or int(self._memory.shared[wait.ABORT]) % 256  # another of the node may have failed
+
+    def counters(self) -> NDArray[np.void]:
+        return counters(self._memory.segment, self._memory.threads.rank)
 
 
 class NodesPort:
@@ -76,6 +82,7 @@ class NodesPort:
     """
 
     memory = None
+    attach_cells = staticmethod(attached_cells)
 
     def __init__(
         self, mail: Mail, nodes: Nodes, node_memory: ProcessorMemory, key: str, output: Output, spin: bool
@@ -86,8 +93,9 @@ class NodesPort:
         self.progress.go_on, self.progress.ended = self._go_on, self._end_waits
         self.parts = Parts(self.progress, self.rank, nodes, node_memory.segment)
         self._rounds = Rounds(self.progress, self.rank, self.size)
+        self.cell_service = CellService(self.progress, node_memory.threads, self._address)
         self.network = CreditedNetwork(self.progress, self.size)
-        self.diagnosis = Noted(self.progress)
+        self.diagnosis = Noted(self.progress, node_memory)
         self.log: Log | None = None
         self.serve: Callable[[], object] | None = None
         self.inside: Callable[[], str] | None = None
@@ -120,13 +128,36 @@ class NodesPort:
         return time.perf_counter()
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        return in_parts(self, self._allocated(shape, dtype), shape, dtype)
+
+    def _allocated(self, shape: tuple[int, ...], dtype: np.dtype[Any], at: int | None = None) -> Name:
+        """Make the parts of a new array on all nodes, or on one; return its name."""
         self._made += 1
         name, first = Name(self._run, self._made), self._nodes.first[self.parts.node]
-        offset = self.parts.make(name, math.prod(shape), dtype) if self.rank == first else 0
+        offset = self.parts.make(name, math.prod(shape), dtype, at) if self.rank == first else 0
         blocks = self.exchange(f"allocation of {dtype}{list(shape)}", offset.to_bytes(8, "little"))
         if self.rank != first:
-            self.parts.place(name, math.prod(shape), dtype, int.from_bytes(blocks[first], "little"))
-        return in_parts(self, name, shape, dtype)
+            self.parts.place(name, math.prod(shape), dtype, at, int.from_bytes(blocks[first], "little"))
+        return name
+
+    def cells(self, n: int, dtype: np.dtype[Any], words: int, retries: int, at: int | None, full: bool) -> Cells:
+        node = None if at is None else self._nodes.of[at]
+        name = self._allocated((n,), storage(words), node)
+        cells = self.attached_cells(About(name, n, dtype, words, retries, node))
+        if full and self.rank == self._nodes.first[self.parts.node]:
+            make_full(cells)
+        if not full:  # otherwise the caller does
+            self.synchronise("end of allocation")
+        return cells
+
+    def attached_cells(self, about: About) -> Cells:
+        """Return the cells of a description; see `Holder`."""
+        node, threads = self.parts.node, self.node_memory.threads
+        return CellsOnNodes(self, about, self._nodes, node, self.parts.block(about.name), threads)
+
+    def cell(self, node: int, request: Request) -> tuple[int, int]:
+        """Have a request carried out on another node; see `Asker`."""
+        return self.cell_service.ask(self._nodes.server(node, self.rank), request)
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         mine, at = share(array.size, self.rank, self.size), self.parts.range(array.size).start
@@ -250,6 +281,11 @@ class NodesPort:
             raise Mismatch(self.doing)
         if self.progress.cause:
             raise Aborted
+
+    def _address(self, request: Request) -> int:
+        """Return the address of a cell of this node."""
+        part, block = self.parts.own(request.name), self.parts.block(request.name)
+        return block.segment.address + block.offset + request.index * part.dtype.itemsize
 
     def _end_waits(self, cause: int) -> None:
         """End the waits of the threads of this node: of the streams of its processors."""

@@ -68,6 +68,7 @@ class Progress:
         self._transfers: list[tuple[Transfer, Callable[[], object]]] = []
         self._waits_for: Ready | None = None
         self._in_wait = self._closed = False
+        self._main = threading.get_ident()  # the thread that runs the program
         self.go_on: Callable[[], object] = self._go_on
         self.ended: Callable[[int], object] = lambda cause: None
         self._service = threading.Thread(target=self._serve, name="smp messages", daemon=True)
@@ -186,6 +187,7 @@ class Progress:
             If the run ends.
         """
         looks, outer, self._in_wait = 0, self._in_wait, True
+        programs = threading.get_ident() == self._main
         self.waits += 1
         try:
             while True:
@@ -193,7 +195,8 @@ class Progress:
                     came = self.look()
                     if ready():
                         return True
-                    self._waits_for = None if deadline else ready
+                    if programs:
+                        self._waits_for = None if deadline else ready
                 self.go_on()
                 if deadline and time.monotonic_ns() >= deadline:
                     return False
@@ -201,7 +204,9 @@ class Progress:
                 if looks:
                     self._nap(looks)
         finally:
-            self._in_wait, self._waits_for = outer, None
+            self._in_wait = outer
+            if programs:
+                self._waits_for = None
 
     def _nap(self, looks: int) -> None:
         if looks <= self._spin:
@@ -229,6 +234,11 @@ class Progress:
                 raise MachineError(f"{len(self._transfers)} transfers did not end within {SETTLED} s")
             self.look()
             time.sleep(SHORTEST)
+
+    @property
+    def thread(self) -> int:
+        """Return the identifier of the service thread."""
+        return self._service.ident or 0
 
     def _serve(self) -> None:
         nap = SERVICE

@@ -6,7 +6,7 @@ The program's thread waits for messages (``progress``), or with a record, as the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ..memory.threads import Stream
@@ -22,7 +22,7 @@ class Standing(NamedTuple):
     waits: int
 
 
-def standing(progress: Progress, streams: Sequence[Stream], main: int) -> Standing:
+def standing(progress: Progress, streams: Sequence[Stream], main: int, ours: Collection[int]) -> Standing:
     """Return what the threads of a processor do.
 
     Parameters
@@ -31,10 +31,12 @@ def standing(progress: Progress, streams: Sequence[Stream], main: int) -> Standi
         Its threads that have waited with a record.
     main : int
         Identifier of the program's thread.
+    ours : collection of int
+        Identifiers of threads that only do what others ask for.
     """
     with progress.lock:
         stuck, waits = progress.stuck(), progress.waits
-    active = [stream for stream in list(streams) if stream.words[waiters.ACTIVE]]
+    active = [stream for stream in list(streams) if stream.words[waiters.ACTIVE] and stream.thread not in ours]
     others = [stream for stream in active if not (stuck and stream.thread == main)]
     known = stuck or any(stream.thread == main for stream in others)
     waits += sum(int(stream.words[waiters.WAITS]) for stream in active)

@@ -3,7 +3,8 @@
     program's thread    runs the calls that the parent sends, one after another
     line's thread       reads what else the parent sends, also while a program runs:
 
-        make, place, keep, read, write     arrays of the parent, and their elements
+        make, place, keep, read, write      arrays of the parent, and their elements
+        fill, cell                  cells of the parent, and operations on them
         abort                       the run ends; waits see it, and STOP ends plain Python code
         probe                       whether the program waits, and the numbers of messages, for the deadlock check
         clear                       the next run may begin, after one that has failed
@@ -31,6 +32,7 @@ from smp.errors import Aborted, OutOfSharedMemory
 from ..host.pipe import Line, Ready
 from ..host.worker import STOP, leave
 from ..loops import compiler
+from ..memory.cells import make_full
 from ..memory.segment import Segment
 from ..program.answering import answer
 from ..program.answers import Answer, packed
@@ -38,6 +40,7 @@ from ..program.pickling import Call, load_call
 from ..program.port import Output
 from ..protocols import wait
 from ..source.lines import in_a_program, operation, where
+from .cells import About, Request
 from .layout import Nodes, Piece
 from .mail import Mail
 from .memory import memory_of
@@ -124,6 +127,8 @@ class NodesWorker:
             "make": self._make,
             "place": self._place,
             "clear": self._clear,
+            "fill": self._fill,
+            "cell": self._cell,
             "keep": self.port.parts.keep,
             "read": self._read_elements,
             "write": self._write_elements,
@@ -140,14 +145,20 @@ class NodesWorker:
             leave(1)
         self._calls.put(None)
 
-    def _make(self, ticket: int, name: Name, length: int, dtype: Dtype) -> None:
+    def _make(self, ticket: int, name: Name, length: int, dtype: Dtype, at: int | None) -> None:
         try:
-            self._send(Did(ticket, self.port.parts.make(name, length, dtype), ""))
+            self._send(Did(ticket, self.port.parts.make(name, length, dtype, at), ""))
         except OutOfSharedMemory as error:
             self._send(Did(ticket, None, str(error)))
 
-    def _place(self, ticket: int, name: Name, length: int, dtype: Dtype, offset: int) -> None:
-        self._send(Did(ticket, self.port.parts.place(name, length, dtype, offset), ""))
+    def _place(self, ticket: int, name: Name, length: int, dtype: Dtype, at: int | None, offset: int) -> None:
+        self._send(Did(ticket, self.port.parts.place(name, length, dtype, at, offset), ""))
+
+    def _fill(self, ticket: int, about: About) -> None:
+        self._send(Did(ticket, make_full(self.port.attached_cells(about)), ""))
+
+    def _cell(self, ticket: int, request: Request) -> None:
+        self.port.cell_service.carry_out(request, lambda status, bits: self._send(Did(ticket, (status, bits), "")))
 
     def _clear(self, ticket: int) -> None:
         """Let waits of the streams of this node go on again, after a run that has failed."""
@@ -168,7 +179,8 @@ class NodesWorker:
         progress = self.port.progress
         frame = sys._current_frames().get(self._main)
         with progress.lock:
-            now = standing(progress, self.port.node_memory.threads.streams, self._main)
+            ours = (threading.get_ident(), progress.thread)
+            now = standing(progress, self.port.node_memory.threads.streams, self._main, ours)
             counts = progress.sent, progress.got
         self._send(Probed(wave, *now, *counts, operation(frame), where(frame)))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..memory.arrays import GlobalArray, Shape, checked
-from ..memory.cells import Cells, checked_cells, make_full
+from ..memory.cells import Cells, checked_cells, checked_place
 from .connected import Connected
 from .superstep import checked_array
 
@@ -35,16 +35,14 @@ class MemoryCalls(Connected):
         full: bool = False,
         padded: bool = False,
         retries: int | None = None,
+        at: int | None = None,
     ) -> Cells:
         """Make cells.  All processors make the same call and get the same cells.  See `Machine.cells`."""
-        memory = self._shared_memory("cells")
         count, made, words, limit = checked_cells(n, dtype, padded, retries)
+        place = checked_place(at, self.size)
         self._tickets.settle()
-        array = self._port.allocate((words * count,), np.dtype(np.int64))
-        cells = memory.cells(array, count, made, words, limit)
+        cells = self._port.cells(count, made, words, limit, place, full)
         if full:
-            if self.rank == 0:
-                make_full(cells)
             self._port.synchronise("end of fill")
         return cells
 

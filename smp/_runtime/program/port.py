@@ -166,6 +166,12 @@ class Port(Protocol):
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Make a global array of zeros, for use after the next barrier.  All make the same call, and get one array."""
 
+    def cells(self, n: int, dtype: np.dtype[Any], words: int, retries: int, at: int | None, full: bool) -> Cells:
+        """Make cells, for use after the next barrier; all make the same call.
+
+        ``at`` is a processor on whose node they live; if it is None, they are dealt to the nodes.
+        """
+
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         """Set this processor's share of a new array; every processor has the same values, of any shape that fits."""
 
@@ -296,7 +302,9 @@ class Processors(Protocol):
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Make a global array of zeros."""
 
-    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None) -> Cells:
+    def cells(
+        self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None
+    ) -> Cells:
         """Make cells; see `Machine.cells`."""
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:

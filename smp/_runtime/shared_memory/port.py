@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from smp.errors import Aborted, HandlerError, PhaseError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
+from ..memory.cells import Cells, make_full
 from ..memory.shared_elements import array_on, elements_of
 from ..memory.threads import NAMES
 from ..program.port import Buffer, Mismatch, Output, must_agree
@@ -99,6 +100,13 @@ class SharedMemoryPort:
         blocks = self.exchange(f"allocation of {dtype}{list(shape)}", offset.to_bytes(8, "little"))
         start = int.from_bytes(blocks[0], "little")
         return array_on(self.memory.segment.block(start, nbytes), shape, dtype)
+
+    def cells(self, n: int, dtype: np.dtype[Any], words: int, retries: int, at: int | None, full: bool) -> Cells:
+        array = self.allocate((words * n,), np.dtype(np.int64))
+        cells = self.memory.cells(array, n, dtype, words, retries)
+        if full and self.rank == 0:
+            make_full(cells)
+        return cells
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         elements, mine = elements_of(array).all, share(array.size, self.rank, self.size)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._runtime.memory.arrays import GlobalArray
+from smp._runtime.memory.cells import Cells
 from smp._runtime.program.messages.network import Packet, Plain
 from smp._runtime.program.place import Place
 from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, Output, must_agree, without_memory
@@ -149,6 +150,9 @@ class MessagePort(Client):
         name = (self._run, self._made)
         make(self.mail, name, shape, dtype, self.rank)
         return in_parts(self.mail, name, shape, dtype)
+
+    def cells(self, n: int, dtype: np.dtype[Any], words: int, retries: int, at: int | None, full: bool) -> Cells:
+        raise without_memory("cells")
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         mine = share(array.size, self.rank, self.size)

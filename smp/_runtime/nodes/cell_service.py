@@ -1,0 +1,78 @@
+"""The operations on the cells of a node that processors of other nodes, and the parent, ask for.
+
+    asker       "cell", ticket, request ─▶      a processor of the cell's node
+    asker    ◀─ "celled", ticket, status, bits
+
+An operation that need not wait is done at once.  Another one gets a thread of its own, which waits at the cell as a
+stream of the node does, and ends with the operation, its deadline, or the run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from ..loops.atomics import clock
+from ..memory.waiting_threads import WaitingThreads
+from ..protocols import wait, waiters
+from ..protocols.cell import MUST_WAIT
+from .cells import PEEK, STATE, TRY, Request
+from .progress import Progress
+
+Answer = Callable[[int, int], object]
+THREAD = "smp stream for another node"
+
+
+class CellService:
+    """Does the operations that are asked for, and asks for those of this processor.
+
+    Parameters
+    ----------
+    address : callable
+        Returns the address of a cell of this node, given the request.
+    """
+
+    def __init__(self, progress: Progress, threads: WaitingThreads, address: Callable[[Request], int]) -> None:
+        self._progress, self._threads, self._address = progress, threads, address
+        self._tickets = 0
+        self._answers: dict[int, tuple[int, int]] = {}
+        progress.on("cell", self._asked)
+        progress.on("celled", self._answered)
+
+    def ask(self, to: int, request: Request) -> tuple[int, int]:
+        """Have a request carried out by another processor; return the status and the bits."""
+        with self._progress.lock:
+            self._tickets += 1
+            ticket = self._tickets
+            self._progress.send(to, "cell", ticket, request)
+        self._progress.until(lambda: ticket in self._answers)
+        return self._answers.pop(ticket)
+
+    def _answered(self, source: int, ticket: int, status: int, bits: int) -> None:
+        self._answers[ticket] = status, bits
+
+    def _asked(self, source: int, ticket: int, request: Request) -> None:
+        self.carry_out(request, lambda status, bits: self._progress.send(source, "celled", ticket, status, bits))
+
+    def carry_out(self, request: Request, answer: Answer) -> None:
+        """Carry out a request on a cell of this node, and answer it; do not wait."""
+        address, own = self._address(request), self._threads.own()
+        if request.what == STATE:
+            answer(0, int(self._threads.state(address)))
+        elif request.what == PEEK:
+            answer(self._threads.peeked(address), int(own.words[waiters.BITS]))
+        else:
+            own.words[waiters.BITS] = request.bits
+            status = self._threads.tried(address, request.op)
+            if request.what == TRY or status != MUST_WAIT:
+                answer(status, int(own.words[waiters.BITS]))
+            else:
+                threading.Thread(target=self._wait, args=(address, request, answer), name=THREAD, daemon=True).start()
+
+    def _wait(self, address: int, request: Request, answer: Answer) -> None:
+        own = self._threads.own()
+        own.words[waiters.BITS] = request.bits
+        limit = request.retries if request.retries >= 0 else int(own.words[waiters.RETRIES])
+        deadline = 0 if request.timeout is None else wait.deadline_after(request.timeout, clock())
+        status = self._threads.operate(address, request.op, limit, deadline)
+        answer(status, int(own.words[waiters.BITS]))
