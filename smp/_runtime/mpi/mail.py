@@ -1,15 +1,25 @@
 """The messages of a rank of MPI; see ``nodes.mail``.
 
-Two communicators keep short messages and the bytes of arrays apart.  A short message is a pickle; it is looked for
-with a probe that takes it out at once, so that its length need not be known before.
+    short messages    into RECEIVES buffers, for which receives are posted before they come; the buffers are taken in
+                      the order in which they were posted, which is that in which the messages came
+    long messages     looked for with a probe that takes them out at once; they are rare
+    bytes of arrays   a communicator of their own, matched by the tag
+
+A message is marshalled, which is quick, or pickled if it has more than Python's own types.
 """
 
 from __future__ import annotations
 
+import marshal
 import pickle
 from typing import Any
 
 from ..nodes.mail import Message, Octets, Transfer
+
+RECEIVES, LENGTH = 32, 8192
+"""Number and bytes of the buffers for short messages."""
+SHORT, LONG = 0, 1  # tags
+MARSHALLED, PICKLED = b"m", b"p"
 
 
 class _Request:
@@ -37,36 +47,74 @@ class MPIMail:
 
     def __init__(self, mpi: Any, comm: Any) -> None:
         self._mpi, self.rank, self.size = mpi, comm.rank, comm.size
-        self._short, self._long = comm.Dup(), comm.Dup()
+        self._messages, self._bytes = comm.Dup(), comm.Dup()
         self._status = mpi.Status()
         self._sending: list[tuple[Any, bytes]] = []
+        self._buffers = [bytearray(LENGTH) for _ in range(RECEIVES)]
+        self._receives = [
+            self._messages.Recv_init([buffer, mpi.BYTE], mpi.ANY_SOURCE, SHORT) for buffer in self._buffers
+        ]
+        self._next = self._looks = 0
+        for receive in self._receives:
+            receive.Start()
 
     def send(self, to: int, message: Message) -> None:
-        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-        self._sending.append((self._short.Isend([data, self._mpi.BYTE], to), data))
+        data = _packed(message)
+        tag = SHORT if len(data) <= LENGTH else LONG
+        self._sending.append((self._messages.Isend([data, self._mpi.BYTE], to, tag), data))
         if len(self._sending) > 8:
             self._sending = [pair for pair in self._sending if not pair[0].Test()]
 
     def take(self) -> tuple[int, Message] | None:
-        found = self._short.Improbe(status=self._status)
+        status, at = self._status, self._next
+        if self._receives[at].Test(status):
+            message = _unpacked(self._buffers[at], status.Get_count(self._mpi.BYTE))
+            self._receives[at].Start()
+            self._next = (at + 1) % RECEIVES
+            return status.Get_source(), message
+        self._looks += 1
+        return self._taken_long() if self._looks % 8 == 0 else None
+
+    def _taken_long(self) -> tuple[int, Message] | None:
+        found = self._messages.Improbe(tag=LONG, status=self._status)
         if found is None:
             return None
         data, source = bytearray(self._status.Get_count(self._mpi.BYTE)), self._status.Get_source()
         found.Recv([data, self._mpi.BYTE])
-        return source, pickle.loads(data)
+        return source, _unpacked(data, len(data))
 
     def give(self, to: int, tag: int, octets: Octets) -> Transfer:
-        return _Request(self._long.Isend([octets, self._mpi.BYTE], to, tag), octets)
+        return _Request(self._bytes.Isend([octets, self._mpi.BYTE], to, tag), octets)
 
     def receive(self, source: int, tag: int, octets: Octets) -> Transfer:
-        return _Request(self._long.Irecv([octets, self._mpi.BYTE], source, tag), octets)
+        return _Request(self._bytes.Irecv([octets, self._mpi.BYTE], source, tag), octets)
 
     def close(self) -> None:
-        """Take what is left over of the last run, and free the communicators; all ranks do this together."""
-        done = self._short.Ibarrier()
+        """Take what is left over of the last run, and free all that MPI holds; all ranks do this together.
+
+        A library may end a job as failed if something is left when MPI is finalised.
+        """
+        done = self._messages.Ibarrier()
         while not (done.Test() and all(request.Test() for request, _ in self._sending)):
             self.take()
         while self.take() is not None:
             pass
-        self._short.Free()
-        self._long.Free()
+        for receive in self._receives:
+            receive.Cancel()
+            receive.Wait()
+            receive.Free()
+        self._messages.Free()
+        self._bytes.Free()
+
+
+def _packed(message: Message) -> bytes:
+    try:
+        return MARSHALLED + marshal.dumps(message)
+    except ValueError:  # it has more than Python's own types
+        return PICKLED + pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+
+
+def _unpacked(data: bytearray, length: int) -> Message:
+    whole = memoryview(data)[:length]
+    message: Message = (marshal if whole[:1] == MARSHALLED else pickle).loads(whole[1:])
+    return message

@@ -19,7 +19,7 @@ from ..program.failures import Deadlock, TimedOut
 from ..program.who_waits import RUNS, Row, deadlock_text, table_of
 from .messages import Probed
 
-TICK, SOON, MOST = 0.25, 0.05, 1.0
+TICK, SOON, MOST = 0.25, 0.05, 0.5
 """Seconds to the first wave and after one that found a program at work, which double up to MOST; after another one."""
 ANSWER = 0.5
 """Seconds that the processors get to answer, when the time of the run is over."""

@@ -50,6 +50,10 @@ def selected(shape: tuple[int, ...], index: Any) -> Selected:
     index : anything NumPy takes
         But not the name of a field; see `without_field`.
     """
+    if isinstance(index, slice) and len(shape) == 1:  # the usual index
+        start, stop, step = index.indices(shape[0])
+        if step == 1:
+            return Selected((max(0, stop - start),), start)
     strides = _strides(shape)
     if _is_basic(index):
         return _by_view(shape, strides, index)

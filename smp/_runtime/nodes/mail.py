@@ -1,6 +1,6 @@
 """The interface between the processors of several nodes and what carries their messages.
 
-    send ─▶ take          short messages of Python objects, in order from each sender; a send never waits
+    send ─▶ take          messages of Python objects; a send never waits; those of at most 4 KiB come in order
     give ─▶ receive       the bytes of an array, straight from memory to memory, matched by a tag
 
 A processor calls all of this from one thread at a time.

@@ -5,13 +5,13 @@
     write        announce it to a processor of the other node, with a tag, and give it the elements
                  ─▶ it puts them in place, and says so
 
-All nodes are asked before the first answer is awaited.
+Few elements travel within these messages.  All nodes are asked before the first answer is awaited.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ from .mail import MOST_TAG, Octets
 from .progress import Progress
 
 Dtype = np.dtype[Any]
+WITHIN = 4096
+"""Bytes of the elements that travel within a message."""
 
 
 class Name(NamedTuple):
@@ -65,6 +67,8 @@ class Parts:
         self._parts: dict[Name, Part] = {}
         self._accesses, self._open = 0, set[int]()  # tags of accesses that are not done
         self.far_reads = self.far_writes = self.messages = 0
+        self._coming: dict[int, tuple[NDArray[Any], Callable[[], object]]] = {}  # few elements, by tag
+        progress.on("elements", self._came, of_a_run=False)
         progress.on("read", self._give, of_a_run=False)
         progress.on("write", self._take, of_a_run=False)
         progress.on("written", self._written, of_a_run=False)
@@ -124,8 +128,17 @@ class Parts:
                 flat[piece.chosen] = come
             self._open.discard(tag)
 
-        self._progress.receive(to, tag, octets(come), then)
-        self._progress.send(to, "read", tag, name, piece.start, piece.count, piece.positions)
+        if come.nbytes <= WITHIN:
+            self._coming[tag] = come, then
+        else:
+            self._progress.receive(to, tag, octets(come), then)
+        self._progress.send(to, "read", tag, tuple(name), piece.start, piece.count, piece.positions)
+
+    def _came(self, source: int, tag: int, data: bytes) -> None:
+        """Take few elements, which have come with the answer itself."""
+        come, then = self._coming.pop(tag)
+        come[...] = np.frombuffer(data, come.dtype)
+        then()
 
     def write(
         self, name: Name, shape: tuple[int, ...], found: Selected, values: NDArray[Any], field: Any = None
@@ -141,8 +154,11 @@ class Parts:
     def _announce(self, name: Name, piece: Piece, given: NDArray[Any], field: Any) -> None:
         self.far_writes += piece.count
         to, tag = self._begin(piece, reads=False)
-        what = (name, piece.start, piece.count, piece.positions, field, given.dtype)
-        self._progress.send(to, "write", tag, *what)
+        what = (tuple(name), piece.start, piece.count, piece.positions, field, given.dtype.str)
+        if given.nbytes <= WITHIN and not given.dtype.names:
+            self._progress.send(to, "write", tag, given.tobytes(), *what)
+            return
+        self._progress.send(to, "write", tag, None, *what[:-1], given.dtype)
         self._progress.give(to, tag, octets(given), lambda: given)
 
     def _begin(self, piece: Piece, reads: bool) -> tuple[int, int]:
@@ -169,11 +185,18 @@ class Parts:
 
     def _give(self, source: int, tag: int, name: Name, start: int, count: int, positions: Positions | None) -> None:
         given = self.own(name)[Piece(self.node, slice(0), start, count, positions).index]
-        self._progress.give(source, tag, octets(given), lambda: given)
+        if given.nbytes <= WITHIN:
+            self._progress.send(source, "elements", tag, given.tobytes())
+        else:
+            self._progress.give(source, tag, octets(given), lambda: given)
 
-    def _take(self, source: int, tag: int, name: Name, *what: Any) -> None:
+    def _take(self, source: int, tag: int, data: bytes | None, name: Name, *what: Any) -> None:
         start, count, positions, field, dtype = what
         part, piece = self.own(name), Piece(self.node, slice(0), start, count, positions)
+        if data is not None:
+            piece.put(part, np.frombuffer(data, dtype), field)
+            self._progress.send(source, "written", tag)
+            return
         straight = positions is None and field is None and dtype == part.dtype
         come = part[piece.index] if straight else np.empty(count, dtype)
 

@@ -32,7 +32,7 @@ from .mail import Mail
 from .network import CreditedNetwork
 from .parts import Name, Parts
 from .progress import Progress
-from .rounds import Brought, Rounds
+from .rounds import BLOCK, SIGN, VOTE, Brought, Rounds
 
 BOTH = 3  # networks
 
@@ -220,7 +220,7 @@ class NodesPort:
             )
         self.doing = description
         self._go_on()
-        return self._rounds.arrive(Brought(signature(description), vote, b"".join(block or ())))
+        return self._rounds.arrive((signature(description), vote, b"".join(block or ())))
 
     def passed(self, ticket: int) -> bool:
         self.progress.look()
@@ -242,13 +242,13 @@ class NodesPort:
                 "arrived; give it longer, or call it again, which goes on waiting"
             )
         came = self._rounds.taken(ticket)
-        if len({brought.sign for brought in came}) > 1:
+        if len({brought[SIGN] for brought in came}) > 1:
             self.progress.end(wait.MISMATCHED)
             raise Mismatch(description)
         self._left = {ticket: came}
         if self.log is not None:
             self.log.passed(description)
-        return sum(brought.vote for brought in came)
+        return sum(brought[VOTE] for brought in came)
 
     def _until_passed(self, ticket: int, deadline: int) -> bool:
         serve = self.serve if not self.on_a_stream() else None
@@ -265,7 +265,7 @@ class NodesPort:
         return True
 
     def blocks(self, ticket: int) -> list[Buffer]:
-        return [brought.block for brought in self._left.pop(ticket)]
+        return [brought[BLOCK] for brought in self._left.pop(ticket)]
 
     def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
         ticket = self._arrive(description, block=parts)

@@ -27,7 +27,7 @@ Ready = Callable[[], object]
 SPIN = 200  # looks of a wait before it naps
 SHORTEST, LONGEST = 2e-5, 1e-3  # seconds of a nap of a wait: they double
 SETTLED = 5.0  # seconds
-SERVICE, LAZY = 2e-4, 2e-3  # seconds of a nap of the service thread: they double while nothing comes
+SERVICE, LAZY = 2e-4, 1e-3  # seconds of a nap of the service thread: they double while nothing comes
 
 
 class Progress:
@@ -67,7 +67,7 @@ class Progress:
         self._own: deque[Message] = deque()  # messages of this processor to itself
         self._transfers: list[tuple[Transfer, Callable[[], object]]] = []
         self._waits_for: Ready | None = None
-        self._in_wait = self._closed = False
+        self._in_wait, self._closed = 0, False  # in_wait: number of threads that wait, and look
         self._main = threading.get_ident()  # the thread that runs the program
         self.go_on: Callable[[], object] = self._go_on
         self.ended: Callable[[int], object] = lambda cause: None
@@ -186,9 +186,10 @@ class Progress:
         Aborted
             If the run ends.
         """
-        looks, outer, self._in_wait = 0, self._in_wait, True
-        programs = threading.get_ident() == self._main
-        self.waits += 1
+        looks, programs = 0, threading.get_ident() == self._main
+        with self.lock:
+            self._in_wait += 1
+            self.waits += 1
         try:
             while True:
                 with self.lock:
@@ -204,12 +205,13 @@ class Progress:
                 if looks:
                     self._nap(looks)
         finally:
-            self._in_wait = outer
+            with self.lock:
+                self._in_wait -= 1
             if programs:
                 self._waits_for = None
 
     def _nap(self, looks: int) -> None:
-        if looks <= self._spin:
+        if looks <= self._spin or self._transfers:  # bytes of a transfer may move only while MPI is called
             os.sched_yield()
         else:
             time.sleep(min(LONGEST, SHORTEST * 2 ** min(looks - self._spin, 10)))
@@ -243,5 +245,6 @@ class Progress:
     def _serve(self) -> None:
         nap = SERVICE
         while not self._closed:
-            nap = SERVICE if not self._in_wait and self.look() else min(2 * nap, LAZY)
-            time.sleep(nap)
+            came = not self._in_wait and self.look()
+            nap = SERVICE if came else min(2 * nap, LAZY)
+            time.sleep(0.0 if self._transfers and not self._in_wait else nap)

@@ -11,17 +11,13 @@ communications in multiport message-passing systems" (1997), the concatenation a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from .progress import Progress
 
 
-class Brought(NamedTuple):
-    """What a processor brings to a collective: the signature of its description, a vote, and bytes."""
-
-    sign: int
-    vote: bool
-    block: bytes
+Brought = tuple[int, bool, bytes]
+"""What a processor brings to a collective: the signature of its description, a vote, and bytes."""
+SIGN, VOTE, BLOCK = range(3)
 
 
 class Rounds:

@@ -49,6 +49,9 @@ from .parts import Dtype, Name
 from .port import NodesPort
 from .stuck import standing
 
+SWITCH = 5e-4
+"""Seconds after which plain Python code lets another thread run: the service thread, for example."""
+
 
 class SentOutput(Output):
     """Sends lines to the parent, which says when it has shown them."""
@@ -82,6 +85,7 @@ class NodesWorker:
         output.go_on = self.port.progress.go_on
         self._calls: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._main = threading.get_ident()
+        sys.setswitchinterval(SWITCH)
         signal.signal(STOP, self._stop)
 
     def serve(self) -> None:
