@@ -1,5 +1,6 @@
 """Machines of MPI over several nodes: what crosses the network, arrays, failures, and what they leave behind."""
 
+import contextlib
 import os
 import re
 import signal
@@ -20,7 +21,12 @@ from support.nodes import NETWORK, on_nodes
 import smp
 from smp.compiled import readfe, writeef
 from smp._runtime.mpi import addresses, jobs
+from smp._runtime.nodes.layout import Nodes
+from smp._runtime.nodes.memory import made, memory_of
+from smp._runtime.nodes.port import NodesPort
+from smp._runtime.program.port import Output
 from smp._runtime.program.processor import share
+from smp._runtime.program.records.whole_program import row_of
 from smp.errors import (
     CollectiveMismatch,
     DeadlockError,
@@ -159,6 +165,105 @@ def test_results_and_counts_are_those_of_the_host(four: smp.Machine) -> None:
     assert found[0] == found[1]
 
 
+# Accesses over a node's border.
+
+FAR = ["far_reads", "far_writes", "messages"]
+
+
+def all_to_all(proc: smp.Processor, a: smp.GlobalArray, b: smp.GlobalArray) -> None:
+    """Each processor writes a part of every row, and reads elements of every node's part of an array."""
+    part = b.shape[1] // proc.size
+    with proc.superstep("send") as step:
+        step.compute()
+        for other in range(proc.size):
+            step.copy_out(b, (other, slice(part * proc.rank, part * (proc.rank + 1))), proc.rank)
+    with proc.superstep("receive") as step:
+        step.copy_in(b, proc.rank)
+        step.copy_in(a, np.arange(proc.rank, len(a), proc.size))
+
+
+def transpose(proc: smp.Processor, a: smp.GlobalArray, b: smp.GlobalArray) -> None:
+    """Each processor reads columns and writes rows, and then reads rows and writes columns."""
+    mine = proc.block(len(a))
+    with proc.superstep("columns to rows") as step:
+        columns = step.copy_in(a, (slice(None), mine))
+        step.compute()
+        step.copy_out(b, mine, columns.T)
+    with proc.superstep("rows to columns") as step:
+        rows = step.copy_in(a, mine)
+        step.compute()
+        step.copy_out(b, (slice(None), mine), rows.T)
+
+
+def test_accesses_over_the_border_of_a_node_are_counted(four: smp.Machine) -> None:
+    """A processor has a row of b or three rows of the matrices; those of two other processors are far."""
+    a, b = four.zeros(16), four.zeros((4, 12))
+    run = four.run(all_to_all, a, b)
+    assert run.steps[FAR].tolist() == [(0, 2 * 3, 2)] * 4 + [(2 * 1, 0, 1)] * 4
+    assert run.summary()[[*FAR, "m_far"]].tolist() == [(0, 6, 2, 4 * 6), (2, 0, 1, 4 * 2)]
+    assert b[:].tolist() == [np.repeat(range(4), 3).tolist()] * 4
+    a, b = four.array(np.arange(144).reshape(12, 12)), four.zeros((12, 12))
+    run = four.run(transpose, a, b)
+    block = 3 * 3
+    assert run.steps[FAR].tolist() == [(2 * block, 0, 1)] * 4 + [(0, 2 * block, 1)] * 4
+    assert run.summary()[[*FAR, "m_far"]].tolist() == [(18, 0, 1, 72), (0, 18, 1, 72)]
+    assert b[:].tolist() == a[:].T.tolist()
+
+
+def test_far_accesses_are_those_of_each_processor_and_its_node() -> None:
+    """A node has one processor and the other has two; each has four of the twelve elements."""
+
+    def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
+        with proc.superstep("all by one") as step:
+            if proc.rank == 0:
+                step.copy_in(array)
+        with proc.superstep("all by all, in two copies") as step:
+            step.copy_in(array, slice(0, 6))
+            step.copy_in(array, slice(6, 12))
+        with proc.superstep("to the first") as step:
+            step.compute()
+            step.copy_out(array, np.array([proc.rank, proc.rank, 3]), 1.0)
+        with proc.superstep("nothing"):
+            pass
+
+    with on_nodes(1, 2) as machine:
+        run = machine.run(program, machine.zeros(12))
+    far = run.steps[FAR].tolist()
+    assert far[:3] == [(8, 0, 1), (0, 0, 0), (0, 0, 0)]
+    assert far[3:6] == [(8, 0, 2), (4, 0, 1), (4, 0, 1)]
+    assert far[6:9] == [(0, 0, 0), (0, 3, 1), (0, 3, 1)]
+    assert far[9:] == [(0, 0, 0)] * 3
+    assert run.summary()[[*FAR, "m_far"]].tolist() == [(8, 0, 1, 8), (8, 0, 2, 16), (0, 3, 1, 6), (0, 0, 0, 0)]
+    (whole,) = row_of(run)
+    assert whole[[*FAR, "m_far"]].tolist() == (16, 3, 3, 30)
+
+
+def test_far_accesses_of_a_superstep_that_failed_count_in_no_other(four: smp.Machine) -> None:
+    array = four.zeros(12)
+
+    def program(proc: smp.Processor, array: smp.GlobalArray, caught: bool) -> None:
+        with contextlib.suppress(KeyError if caught else ()), proc.superstep() as step:
+            step.copy_in(array)
+            raise KeyError
+        with proc.superstep() as step:
+            step.copy_in(array, slice(3 * proc.rank, 3 * proc.rank + 3))
+
+    assert four.run(program, array, True).steps[FAR].tolist() == [(0, 0, 0)] * 4
+    with pytest.raises(ProcessorRaised):
+        four.run(program, array, False)
+
+    def ended(proc: smp.Processor, array: smp.GlobalArray) -> None:
+        with proc.superstep() as step:
+            step.copy_in(array)
+            step.compute()
+            if proc.rank == 3:
+                raise KeyError
+
+    with pytest.raises(ProcessorRaised):
+        four.run(ended, array)
+    assert not four.run(all_to_all, four.zeros(0), four.zeros((4, 0))).summary()["m_far"].any()
+
+
 def test_both_print_and_proc_print_are_shown(capfd: pytest.CaptureFixture[str]) -> None:
     def program(proc: smp.Processor) -> None:
         print(f"plain {proc.rank}")
@@ -189,10 +294,10 @@ def test_each_node_has_its_part_of_an_array_in_its_memory(four: smp.Machine) -> 
         if proc.rank % 2 == 0:
             doubled(mine, 0, len(mine) // 2)
         proc.barrier()
-        far = proc._port.parts.far_reads  # type: ignore[attr-defined]
+        far = proc._port.parts.far.reads  # type: ignore[attr-defined]
         with proc.superstep() as step:
             found = step.copy_in(array, slice(start, start + len(mine)))
-        return start, found.tolist(), proc._port.parts.far_reads - far  # type: ignore[attr-defined]
+        return start, found.tolist(), proc._port.parts.far.reads - far  # type: ignore[attr-defined]
 
     array = four.array(np.arange(10))
     expected = [[0, 2, 4, 3, 4, 5], [12, 14, 8, 9]]
@@ -578,6 +683,45 @@ def test_operations_that_need_one_memory_are_refused_with_a_way_out(four: smp.Ma
         four.run(UNSUPPORTED[what], four.zeros(3))
     assert isinstance(caught.value.__cause__, Unsupported)
     assert what in str(caught.value.__cause__)
+
+
+class OneMessage:
+    """Mail that has one message, of the first run, from another processor."""
+
+    rank, size = 0, 2
+
+    def __init__(self) -> None:
+        self._messages: list[tuple[Any, ...]] = [("round", 1, 1, 1, [(0, False, b"")])]
+
+    def take(self) -> tuple[int, tuple[Any, ...]] | None:
+        return (1, self._messages.pop()) if self._messages else None
+
+    def send(self, to: int, message: tuple[Any, ...]) -> None:
+        """Drop a message."""
+
+    def give(self, to: int, tag: int, octets: Any) -> Any:
+        raise AssertionError("there are no arrays")
+
+    receive = give
+
+
+def test_a_message_of_the_run_before_is_dropped_while_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service thread looks for messages at any time; the next run would take them for its own."""
+    memory = memory_of(made(1), 0, 0, 1, False)
+    port = NodesPort(OneMessage(), Nodes([0, 1]), memory, "key", Output(), spin=False)
+    port.new_run(1)
+    begin, service = port.network.begin_run, threading.Thread(target=port.progress.look)
+
+    def looks_meanwhile() -> None:
+        begin()
+        service.start()
+        service.join(0.2)
+
+    monkeypatch.setattr(port.network, "begin_run", looks_meanwhile)
+    port.new_run(2)
+    service.join()
+    port.arrive("first")
+    assert not port.passed(1)
 
 
 # Connections.

@@ -5,7 +5,8 @@
     long messages     looked for with a probe that takes them out at once; they are rare
     bytes of arrays   a communicator of their own, matched by the tag
 
-A message is marshalled, which is quick, or pickled if it has more than Python's own types.
+A message is marshalled, which is quick, or pickled if it has more than Python's own types (marshalling would make
+bytes of numbers of NumPy).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import marshal
 import pickle
 from typing import Any
 
-from ..nodes.mail import Message, Octets, Transfer
+from ..nodes.mail import PLAIN, Message, Octets, Transfer
 
 RECEIVES, LENGTH = 32, 8192
 """Number and bytes of the buffers for short messages."""
@@ -108,10 +109,9 @@ class MPIMail:
 
 
 def _packed(message: Message) -> bytes:
-    try:
+    if message[0] in PLAIN:
         return MARSHALLED + marshal.dumps(message)
-    except ValueError:  # it has more than Python's own types
-        return PICKLED + pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return PICKLED + pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
 
 
 def _unpacked(data: bytearray, length: int) -> Message:

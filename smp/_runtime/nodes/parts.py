@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory.segment import Block, Segment
+from ..program.steps import Far
 from .indices import Positions, Selected
 from .layout import Nodes, Piece, pieces
 from .mail import MOST_TAG, Octets
@@ -57,8 +58,8 @@ class Parts:
 
     Attributes
     ----------
-    far_reads, far_writes, messages : int
-        Elements of other nodes that this processor has read and written, and the messages that it has sent for them.
+    far : Far
+        Counts of this processor's accesses to the parts of other nodes.
     """
 
     def __init__(self, progress: Progress, rank: int, nodes: Nodes, segment: Segment) -> None:
@@ -66,7 +67,7 @@ class Parts:
         self.node = nodes.of[rank]
         self._parts: dict[Name, Part] = {}
         self._accesses, self._open = 0, set[int]()  # tags of accesses that are not done
-        self.far_reads = self.far_writes = self.messages = 0
+        self.far = Far()
         self._coming: dict[int, tuple[NDArray[Any], Callable[[], object]]] = {}  # few elements, by tag
         progress.on("elements", self._came, of_a_run=False)
         progress.on("read", self._give, of_a_run=False)
@@ -119,7 +120,7 @@ class Parts:
         self.fence()
 
     def _ask(self, name: Name, piece: Piece, flat: NDArray[Any]) -> None:
-        self.far_reads += piece.count
+        self.far.reads += piece.count
         to, tag = self._begin(piece, reads=True)
         come = flat[piece.chosen] if piece.positions is None else np.empty(piece.count, flat.dtype)
 
@@ -132,7 +133,7 @@ class Parts:
             self._coming[tag] = come, then
         else:
             self._progress.receive(to, tag, octets(come), then)
-        self._progress.send(to, "read", tag, tuple(name), piece.start, piece.count, piece.positions)
+        self._progress.send(to, "read", tag, *_plain(name, piece))
 
     def _came(self, source: int, tag: int, data: bytes) -> None:
         """Take few elements, which have come with the answer itself."""
@@ -152,14 +153,12 @@ class Parts:
                 self._announce(name, piece, flat[piece.chosen], field)
 
     def _announce(self, name: Name, piece: Piece, given: NDArray[Any], field: Any) -> None:
-        self.far_writes += piece.count
+        self.far.writes += piece.count
         to, tag = self._begin(piece, reads=False)
-        what = (tuple(name), piece.start, piece.count, piece.positions, field, given.dtype.str)
-        if given.nbytes <= WITHIN and not given.dtype.names:
-            self._progress.send(to, "write", tag, given.tobytes(), *what)
-            return
-        self._progress.send(to, "write", tag, None, *what[:-1], given.dtype)
-        self._progress.give(to, tag, octets(given), lambda: given)
+        within = given.nbytes <= WITHIN
+        self._progress.send(to, "write", tag, given.tobytes() if within else None, field, *_plain(name, piece))
+        if not within:
+            self._progress.give(to, tag, octets(given), lambda: given)
 
     def _begin(self, piece: Piece, reads: bool) -> tuple[int, int]:
         """Begin an access; return the processor that serves it, and its tag.
@@ -167,7 +166,7 @@ class Parts:
         Tags of reads are even and those of writes odd, because both have bytes sent between the same processors.
         """
         self._accesses += 1
-        self.messages += 1
+        self.far.messages += 1
         tag = 2 * (self._accesses % (MOST_TAG // 2)) + (not reads)
         with self._progress.lock:
             self._open.add(tag)
@@ -183,22 +182,24 @@ class Parts:
         self._progress.settle()
         self._open.clear()
 
-    def _give(self, source: int, tag: int, name: Name, start: int, count: int, positions: Positions | None) -> None:
-        given = self.own(name)[Piece(self.node, slice(0), start, count, positions).index]
+    def _give(self, source: int, tag: int, *what: Any) -> None:
+        name, piece = self._found(*what)
+        given = self.own(name)[piece.index]
         if given.nbytes <= WITHIN:
             self._progress.send(source, "elements", tag, given.tobytes())
         else:
             self._progress.give(source, tag, octets(given), lambda: given)
 
-    def _take(self, source: int, tag: int, data: bytes | None, name: Name, *what: Any) -> None:
-        start, count, positions, field, dtype = what
-        part, piece = self.own(name), Piece(self.node, slice(0), start, count, positions)
+    def _take(self, source: int, tag: int, data: bytes | None, field: Any, *what: Any) -> None:
+        name, piece = self._found(*what)
+        part = self.own(name)
+        dtype = (part if field is None else part[field]).dtype
         if data is not None:
             piece.put(part, np.frombuffer(data, dtype), field)
             self._progress.send(source, "written", tag)
             return
-        straight = positions is None and field is None and dtype == part.dtype
-        come = part[piece.index] if straight else np.empty(count, dtype)
+        straight = piece.positions is None and field is None
+        come = part[piece.index] if straight else np.empty(piece.count, dtype)
 
         def then() -> None:
             if not straight:
@@ -207,5 +208,15 @@ class Parts:
 
         self._progress.receive(source, tag, octets(come), then)
 
+    def _found(self, name: Any, start: int, count: int, positions: bytes | None) -> tuple[Name, Piece]:
+        """Return what `_plain` has made plain."""
+        found = None if positions is None else np.frombuffer(positions, np.intp)
+        return Name(*name), Piece(self.node, slice(0), start, count, found)
+
     def _written(self, source: int, tag: int) -> None:
         self._open.discard(tag)
+
+
+def _plain(name: Name, piece: Piece) -> tuple[Any, ...]:
+    """Return the elements of an array that a message names, as Python's own types."""
+    return tuple(name), piece.start, piece.count, None if piece.positions is None else piece.positions.tobytes()

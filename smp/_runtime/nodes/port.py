@@ -92,6 +92,7 @@ class NodesPort:
         self.progress = Progress(mail, spin)
         self.progress.go_on, self.progress.ended = self._go_on, self._end_waits
         self.parts = Parts(self.progress, self.rank, nodes, node_memory.segment)
+        self.far = self.parts.far
         self._rounds = Rounds(self.progress, self.rank, self.size)
         self.cell_service = CellService(self.progress, node_memory.threads, self._address)
         self.network = CreditedNetwork(self.progress, self.size)
@@ -107,13 +108,15 @@ class NodesPort:
 
     def new_run(self, run: int) -> None:
         """Forget the previous run."""
-        self._run, self._made = run, 0
         self.node_memory.new_run()
         self.serve = self.inside = self._overdue = None
         self._left.clear()
-        self._rounds.begin_run()
-        self.network.begin_run()
-        self.progress.begin_run(run)
+        self.far.taken()
+        with self.progress.lock:  # or the service thread would take messages of the previous run in between
+            self._run, self._made = run, 0
+            self._rounds.begin_run()
+            self.network.begin_run()
+            self.progress.begin_run(run)
 
     def packets_left(self) -> bool:
         return self.network.used
@@ -220,7 +223,7 @@ class NodesPort:
             )
         self.doing = description
         self._go_on()
-        return self._rounds.arrive((signature(description), vote, b"".join(block or ())))
+        return self._rounds.arrive((int(signature(description)), bool(vote), b"".join(block or ())))
 
     def passed(self, ticket: int) -> bool:
         self.progress.look()

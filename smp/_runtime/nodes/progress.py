@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +54,8 @@ class Progress:
         Raises an error if the run ends.
     ended : callable
         Called with the cause when the run ends.
+    broken : callable
+        Called when the service thread ends by an exception.
     """
 
     def __init__(self, mail: Mail, spin: bool) -> None:
@@ -72,6 +75,7 @@ class Progress:
         self.go_on: Callable[[], object] = self._go_on
         self.ended: Callable[[int], object] = lambda cause: None
         self._service = threading.Thread(target=self._serve, name="smp messages", daemon=True)
+        self.broken: Callable[[], object] = lambda: None
 
     def _go_on(self) -> None:
         if self.cause:
@@ -244,7 +248,11 @@ class Progress:
 
     def _serve(self) -> None:
         nap = SERVICE
-        while not self._closed:
-            came = not self._in_wait and self.look()
-            nap = SERVICE if came else min(2 * nap, LAZY)
-            time.sleep(0.0 if self._transfers and not self._in_wait else nap)
+        try:
+            while not self._closed:
+                came = not self._in_wait and self.look()
+                nap = SERVICE if came else min(2 * nap, LAZY)
+                time.sleep(0.0 if self._transfers and not self._in_wait else nap)
+        except BaseException:
+            traceback.print_exc()
+            self.broken()

@@ -21,7 +21,9 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -83,6 +85,7 @@ class NodesWorker:
         memory = memory_of(segment, mail.rank, place, count, spin)
         self.port = NodesPort(mail, nodes, memory, key, output, spin)
         output.go_on = self.port.progress.go_on
+        self.port.progress.broken = partial(leave, 1)  # without this thread, others would wait for ever
         self._calls: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._main = threading.get_ident()
         sys.setswitchinterval(SWITCH)
@@ -146,6 +149,9 @@ class NodesWorker:
             while (order := self._line.receive())[0] != "close":
                 orders[order[0]](*order[1:])
         except (EOFError, OSError):  # the parent is gone
+            leave(1)
+        except BaseException:
+            traceback.print_exc()
             leave(1)
         self._calls.put(None)
 

@@ -38,6 +38,7 @@ from .place import Place
 from .records.log import Log
 from .shared import Buffer as Buffer
 from .shared import NodeMemory, SharedMemory
+from .steps import Far
 
 
 class Mismatch(Aborted):
@@ -159,6 +160,10 @@ class Port(Protocol):
     @property
     def node_memory(self) -> NodeMemory | None:
         """The memory that the processors of this one's node share; None if they share none."""
+
+    @property
+    def far(self) -> Far | None:
+        """The counts of `get` and `put` over the border of a node, which supersteps take; None with only one node."""
 
     def clock(self) -> float:
         """Return the seconds of a clock that all processors share."""

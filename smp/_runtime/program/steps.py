@@ -44,6 +44,9 @@ STEP = np.dtype(
         ("copy_out", np.float64),
         ("faults_in", np.int64),
         ("faults_out", np.int64),
+        ("far_reads", np.int64),
+        ("far_writes", np.int64),
+        ("messages", np.int64),
         ("computed", np.bool_),
         ("counted", np.bool_),
     ]
@@ -60,11 +63,12 @@ SPAN = np.dtype(
     ]
 )
 COUNTS = ("reads", "writes", "bytes_read", "bytes_written", "footprint", "chain", "loop_bytes")
+FAR = ("far_reads", "far_writes", "messages")
 OTHERS = ("next_reads", "next_writes", "other_reads", "other_writes")
 SUMMARY = np.dtype(
     [("step", np.int64), ("label", "U32")]
     + [(name, np.int64) for name in ("hr", "hw", "m", "hr_bytes", "hw_bytes", "m_bytes")]
-    + [(name, np.int64) for name in (*OTHERS, "footprint", "chain", "loop_bytes", "m_loop_bytes")]
+    + [(name, np.int64) for name in (*OTHERS, "footprint", "chain", "loop_bytes", "m_loop_bytes", *FAR, "m_far")]
     + [(name, np.float64) for name in PHASES]
     + [("uncounted", np.bool_)]
 )
@@ -95,6 +99,30 @@ class Packed(NamedTuple):
     placement: Placement
     states: PackedStates | None
     transmissions: tuple[int, int] | None
+    far: bytes
+
+
+class Far:
+    """Counts of copies over the border of a node, on a machine of several nodes.
+
+    Attributes
+    ----------
+    reads, writes : int
+        Elements of processors of other nodes that were read and written.
+    messages : int
+        Messages for these accesses, to processors of other nodes.  An access to elements of one processor takes one.
+    """
+
+    __slots__ = ("messages", "reads", "writes")
+
+    def __init__(self) -> None:
+        self.reads = self.writes = self.messages = 0
+
+    def taken(self) -> tuple[int, int, int]:
+        """Return the counts, in the order of `FAR`, and begin again with zeros."""
+        found = self.reads, self.writes, self.messages
+        self.reads = self.writes = self.messages = 0
+        return found
 
 
 class Begun:
@@ -147,6 +175,7 @@ class Recorder:
         self.states: States | None = None
         self.transmissions: tuple[int, int] | None = None
         self._rows = array("d")
+        self._far = array("q")  # `FAR` of each row, or nothing: a superstep does not pay for zeros
         self._limit = limit * _COLUMNS
         self._exchanges: dict[tuple[str | None, str, int], list[float]] = {}
 
@@ -157,13 +186,19 @@ class Recorder:
         counts: Sequence[float],
         stamps: Sequence[float],
         seen: Sequence[int] = (0, 0, 0),
+        far: Far | None = None,
     ) -> None:
-        """Record one superstep: the seven counts of STEP; seven stamps; the page faults of both copies, and marks."""
+        """Record one superstep: the seven counts of STEP; seven stamps; the page faults of both copies, and marks.
+
+        On a machine of several nodes, every superstep also has counts ``far``, which are taken.
+        """
         if len(self._rows) >= self._limit:
             self.dropped += 1
             return
         number = self.labels.setdefault(label, len(self.labels))
         self._rows.extend((step, number, *counts, *stamps, *seen))
+        if far is not None:
+            self._far.extend(far.taken())
 
     def exchanged(
         self, name: str, itemsize: int, bytes_read: int, bytes_written: int, seconds: float, calls: int = 1
@@ -199,7 +234,7 @@ class Recorder:
         supersteps = self._rows.tobytes(), list(self.labels), self.dropped
         states = None if self.states is None else self.states.packed()
         counts = self.stated, self.cells, self.hardware, self.placement
-        return *supersteps, exchanges, self.seconds, *counts, states, self.transmissions
+        return *supersteps, exchanges, self.seconds, *counts, states, self.transmissions, self._far.tobytes()
 
 
 ORDER = np.dtype([("step", np.int64), ("label", "U32")])
@@ -240,6 +275,9 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
         for k, field in enumerate(COUNTS):
             part[field] = rows[:, 2 + k]
         part["faults_in"], part["faults_out"] = rows[:, 16], rows[:, 17]
+        if pack.far:
+            for field, column in zip(FAR, np.frombuffer(pack.far, np.int64).reshape(-1, len(FAR)).T, strict=True):
+                part[field] = column
         marks = rows[:, 18].astype(np.int64)
         part["counted"], part["computed"] = marks & UNCOUNTED == 0, marks & FORGOTTEN == 0
         for k, phase in enumerate(PHASES):
@@ -277,8 +315,9 @@ def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void
 
     A row also has the elements of the processors other than the busiest (`smp.models.supersteps.cost.Others`).
     Further columns are the footprint (the bytes of all arrays that a processor copies from or to), the chain (the
-    number of reads that each wait for the one before), and the bytes that loops read.  Each of these three is the
-    largest value of any processor.  Another column has the sum of the bytes of loops over all processors.
+    number of reads that each wait for the one before), the bytes that loops read, and the three counts of `FAR`.  Each
+    of these six is the largest value of any processor.  Two more columns have sums over all processors:
+    ``m_loop_bytes`` that of the bytes of loops, and ``m_far`` that of the far reads and the far writes.
 
     A phase takes as long as the slowest processor works in it, plus the time of the barrier, which is the shortest
     wait of any processor.  So processors that come late to a superstep do not lengthen its copy-in.
@@ -303,9 +342,10 @@ def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void
         np.maximum.at(rows["hr" + name], inverse, steps[read])
         np.maximum.at(rows["hw" + name], inverse, steps[written])
         np.add.at(rows[total], inverse, steps[read] + steps[written])
-    for name in ("footprint", "chain", "loop_bytes"):
+    for name in ("footprint", "chain", "loop_bytes", *FAR):
         np.maximum.at(rows[name], inverse, steps[name])
     np.add.at(rows["m_loop_bytes"], inverse, steps["loop_bytes"])
+    np.add.at(rows["m_far"], inverse, steps["far_reads"] + steps["far_writes"])
     for words in ("reads", "writes"):
         set_others(rows, inverse, steps[words], words)
     np.logical_or.at(rows["uncounted"], inverse, ~steps["counted"])

@@ -239,7 +239,10 @@ class Superstep(Begun):
     ) -> None:
         self._recorder.going_on = None
         deferred, self._deferred = self._deferred, []  # a write refers to this superstep, which must not refer to it
+        far = self._port.far
         if kind is not None:
+            if far is not None:
+                far.taken()  # these accesses count in no other superstep
             return
         if self._phase == COPY_IN:
             self._marks |= FORGOTTEN
@@ -257,7 +260,7 @@ class Superstep(Begun):
         moved = (self._reads, self._writes, self._bytes_read, self._bytes_written)
         counts = (*moved, footprint, self._chain, self._loop_bytes)
         seen = (self._faults_in, 0 if self._before < 0 else self._looked(COPY_OUT), self._marks)
-        self._recorder.add(self._step, self._label, counts, self._stamps, seen)
+        self._recorder.add(self._step, self._label, counts, self._stamps, seen, far)
 
 
 def checked_array(array: GlobalArray) -> GlobalArray:

@@ -173,6 +173,10 @@ def test_the_counts_are_the_same_on_all_kinds_of_machines(
         assert run.kind == kind
         counts[kind] = run.summary()[["step", "label", "hr", "hw", "m", "hr_bytes", "hw_bytes", "m_bytes"]].tolist()
         results[kind] = b[:].tolist()
+        for name in ("far_reads", "far_writes", "messages"):  # no processor is on another node
+            assert not run.steps[name].any()
+            assert not run.summary()[name].any()
+        assert not run.summary()["m_far"].any()
     assert counts["emulated"] == counts["messages"] == counts["host"]
     assert results["emulated"] == results["messages"] == results["host"]
     assert counts["host"][0][:5] == ((0, "transpose", 27, 27, 162) if program is transpose else (0, "send", 0, 9, 27))

@@ -39,7 +39,10 @@ class Repeat:
         ``footprint`` is the bytes of all arrays that the processor copies from or to.  ``chain`` is the number of
         reads by loops that each wait for the one before (`Superstep.copy_in_by`), and ``loop_bytes`` the bytes that
         loops read.  ``copy_in, compute, copy_out`` are seconds, each with its barrier.  ``faults_in, faults_out`` are
-        the page faults of copies of 64 KiB and more.  ``computed`` is True if the program called ``compute()``, and
+        the page faults of copies of 64 KiB and more.  ``far_reads, far_writes`` are the elements of processors of other
+        nodes that copies have read and written, and ``messages`` is the number of messages that the processor has sent
+        to those processors for these copies: one for each copy and owner.  Collectives do not count in these three,
+        and on a machine of one node they are zero.  ``computed`` is True if the program called ``compute()``, and
         ``counted`` is True if all accesses were counted.
     collectives : structured array
         A row for each collective and processor: ``phase`` ("compute", or "outside" of supersteps), the superstep's
@@ -157,6 +160,9 @@ class Repeat:
     def summary(self) -> NDArray[np.void]:
         """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
 
+        The columns ``far_reads``, ``far_writes`` and ``messages`` have the largest value of any processor, as h_r and
+        h_w do, and ``m_far`` has the sum of the far reads and far writes of all.
+
         A phase takes as long as its slowest processor works, plus the time of the barrier, which is the shortest wait
         of any processor.
         """
@@ -184,6 +190,9 @@ class Repeated(Repeat):
 
     def summary(self) -> NDArray[np.void]:
         """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
+
+        The columns ``far_reads``, ``far_writes`` and ``messages`` have the largest value of any processor, as h_r and
+        h_w do, and ``m_far`` has the sum of the far reads and far writes of all.
 
         A phase takes as long as its slowest processor works, plus the time of the barrier, which is the shortest wait
         of any processor.  If the program was repeated, the seconds are medians, and the counts are those of the last

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from smp._output.numbers import time
 
-from ..steps import SUMMARY, set_others
+from ..steps import FAR, SUMMARY, set_others
 from .recorded import COUNTS, SOURCES, Repeat, Repeated
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ def row_of(run: Repeated) -> NDArray[np.void]:
         row["m" + end] = (by_rank[read] + by_rank[written]).sum()
     for name in ("reads", "writes"):
         set_others(row, np.zeros(run.size, np.intp), by_rank[name], name)
-    for name in ("chain", "loop_bytes"):
+    for name in ("chain", "loop_bytes", *FAR):
         row[name] = np.bincount(run.steps["rank"], run.steps[name], run.size).max()
     row["m_loop_bytes"] = run.steps["loop_bytes"].sum()
+    row["m_far"] = (run.steps["far_reads"] + run.steps["far_writes"]).sum()
     row["uncounted"] = row["m"] == 0
     return row
 
