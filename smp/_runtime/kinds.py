@@ -130,7 +130,7 @@ def mpi(
     if in_a_program(sys._getframe(1)):
         raise Unsupported("smp.mpi() was called by a program, on a processor: open smp.host() there")
     from .mpi.jobs import job_command, place_in_job
-    from .mpi.opened import opened
+    from .mpi.opening import opened
 
     job, team = place_in_job(), checked_number("streams", streams)
     by_default = len(usable_cpus()) if job is None else job.size

@@ -318,9 +318,7 @@ class EmulatedProcessors:
         """Make a global array of zeros."""
         return array_on(self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype)
 
-    def cells(
-        self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None
-    ) -> Cells:
+    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None) -> Cells:
         """Make cells; there is one node."""
         return make_cells(self.allocate, n, dtype, full, padded, retries)
 

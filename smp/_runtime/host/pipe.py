@@ -103,7 +103,7 @@ class Line:
         return message
 
     def send_fds(self, fds: Sequence[int]) -> None:
-        """Send descriptors, or none, between two messages; with some, the other end is in a process of this computer."""
+        """Send descriptors, or none, between two messages; with some, the other end is on this computer."""
         if fds:
             socket.send_fds(self._socket, [b"d"], list(fds))
         else:

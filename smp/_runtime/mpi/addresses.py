@@ -27,7 +27,7 @@ LOST = 30
 
 
 class Address(NamedTuple):
-    """Where ranks reach the parent.
+    """The place at which ranks reach the parent.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Listener:
         return connection
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Let no further rank in."""
         for each in self.sockets:
             each.close()
 

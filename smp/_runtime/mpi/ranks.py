@@ -20,7 +20,7 @@ from smp._computer.interrupt import HeldBack
 from smp.errors import MachineError
 
 from ..host.pipe import Idle
-from ..host.processes import Processes
+from ..nodes.processes import NodesProcesses
 from .jobs import Place, rank_command
 from .world import KILLED, World, join
 
@@ -28,7 +28,7 @@ _joined: World | None = None
 _serving = False  # whether the ranks of this job serve a machine
 
 
-class RankProcesses(Processes):
+class RankProcesses(NodesProcesses):
     """The ranks of a job as the processes of one machine.
 
     Parameters
@@ -67,11 +67,9 @@ class RankProcesses(Processes):
         self.send(rank, specification)
 
     def printed(self) -> Iterator[tuple[str, bool]]:
-        """Yield what ranks have printed to their own outputs since the last call, and whether they are errors."""
         return self._world.printed()
 
     def lost(self, rank: int) -> tuple[Any, ...] | None:
-        """Return the event, as `event` does, when the line of a rank has ended."""
         self._broken = True
         if self._died is None:
             first = self._world.first_death(rank)

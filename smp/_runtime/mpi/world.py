@@ -6,8 +6,8 @@
     parent ◀── line ──── each rank                       Hello; after that see ``rank``
 
 The parent itself stays outside of MPI, so the end of a rank is an event for it and not its own end.  Each rank connects
-to a socket of the parent, whose address rank 0 gets from the parent, and the others from rank 0 by a broadcast of MPI (see
-``addresses``).
+to a socket of the parent, whose address rank 0 gets from the parent, and the others from rank 0 by a broadcast of MPI
+(see ``addresses``).
 """
 
 from __future__ import annotations

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smp.errors import MachineError
-
 from ..memory.arrays import GlobalArray
-from ..memory.cells import Cells
 from ..program.port import without_memory
-from .cells import About
-from .indices import Selected, selected, without_field
-from .parts import Dtype, Name
-
-
-class Holder(Protocol):
-    """The parent or a processor of a machine, which accesses the elements of its arrays.
-
-    Attributes
-    ----------
-    key : str
-        Name of the machine, the same in all its processes.
-    rank : int or None
-        Rank of the processor; None for the parent.
-    """
-
-    key: str
-    rank: int | None
-
-    def attached(self, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
-        """Return the array of a name that came from another process."""
-
-    def attached_cells(self, about: About) -> Cells:
-        """Return cells that came from another process."""
-
-    def read(self, name: Name, shape: tuple[int, ...], found: Selected, into: NDArray[Any]) -> None:
-        """Read the selected elements into a contiguous array."""
-
-    def write(self, name: Name, shape: tuple[int, ...], found: Selected, values: NDArray[Any], field: Any) -> None:
-        """Write contiguous values to the selected elements, or to a field of them."""
-
-
-holders: weakref.WeakValueDictionary[str, Holder] = weakref.WeakValueDictionary()
-"""The holders in this process, by the keys of their machines."""
+from .holders import Holder, attached_array
+from .indices import selected, without_field
+from .messages import Name
+from .parts import Dtype
 
 
 class ElementsInParts:
@@ -92,7 +58,7 @@ class ElementsInParts:
         self._holder.write(self.name, self._shape, found, given, field)
 
     def pickled(self, shape: tuple[int, ...], dtype: Dtype) -> tuple[Callable[..., GlobalArray], Any]:
-        return _attached, (self._holder.key, self.name, shape, dtype)
+        return attached_array, (self._holder.key, self.name, shape, dtype)
 
 
 def in_parts(holder: Holder, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
@@ -105,18 +71,3 @@ def elements_of(array: GlobalArray) -> ElementsInParts:
     elements = array._elements
     assert isinstance(elements, ElementsInParts), "an array of another kind of machine"
     return elements
-
-
-def _attached(key: str, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
-    if key not in holders:
-        raise MachineError(
-            "a global array of another machine was sent here; an array can be used only by the machine that made it"
-        )
-    return holders[key].attached(name, shape, dtype)
-
-
-def attached_cells(key: str, about: About) -> Cells:
-    """Return the cells that came from another process of a machine."""
-    if key not in holders:
-        raise MachineError("cells of another machine were sent here; only the machine that made them can use them")
-    return holders[key].attached_cells(about)

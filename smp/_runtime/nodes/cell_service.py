@@ -13,10 +13,11 @@ import threading
 from collections.abc import Callable
 
 from ..loops.atomics import clock
-from ..memory.waiting_threads import WaitingThreads
+from ..memory.threads import Threads
 from ..protocols import wait, waiters
 from ..protocols.cell import MUST_WAIT
-from .cells import PEEK, STATE, TRY, Request
+from .cells import PEEK, STATE, TRY
+from .messages import Request
 from .progress import Progress
 
 Answer = Callable[[int, int], object]
@@ -32,7 +33,7 @@ class CellService:
         Returns the address of a cell of this node, given the request.
     """
 
-    def __init__(self, progress: Progress, threads: WaitingThreads, address: Callable[[Request], int]) -> None:
+    def __init__(self, progress: Progress, threads: Threads, address: Callable[[Request], int]) -> None:
         self._progress, self._threads, self._address = progress, threads, address
         self._tickets = 0
         self._answers: dict[int, tuple[int, int]] = {}

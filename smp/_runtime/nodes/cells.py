@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,64 +22,12 @@ from ..memory.segment import Block
 from ..memory.threads import Threads
 from ..protocols import cell, wait
 from ..protocols.stream_slots import LOCKED
+from .holders import Holder, attached_cells
 from .layout import Nodes
-from .parts import Name
+from .messages import About, Name, Request
 
 DO, TRY, PEEK, STATE = range(4)
 """Requests: an operation that may wait, one that does not, the value and whether it is full, the state word."""
-
-
-class About(NamedTuple):
-    """What all processes know of some cells.
-
-    Attributes
-    ----------
-    name : Name
-    n : int
-        Number of cells.
-    dtype : numpy.dtype
-    words, retries : int
-        Words of a cell, and its limit of retries; -1 for that of the thread.
-    at : int or None
-        Node on which all cells live; None if they are dealt to the nodes as the elements of an array are.
-    """
-
-    name: Name
-    n: int
-    dtype: np.dtype[Any]
-    words: int
-    retries: int
-    at: int | None
-
-
-class Request(NamedTuple):
-    """A request for an operation on one cell of a node, with the bits of a value."""
-
-    name: Name
-    index: int
-    what: int
-    op: int
-    bits: int
-    retries: int
-    timeout: float | None
-
-
-class Asker(Protocol):
-    """A process that has cells asked for.
-
-    Attributes
-    ----------
-    key : str
-        Name of the machine.
-    attach_cells : callable
-        ``attach_cells(key, about)`` returns the cells in another process.
-    """
-
-    key: str
-    attach_cells: Callable[[str, About], Cells]
-
-    def cell(self, node: int, request: Request) -> tuple[int, int]:
-        """Have a request carried out on a node; return the status and the bits."""
 
 
 class CellsOnNodes(Cells):
@@ -94,9 +42,9 @@ class CellsOnNodes(Cells):
     """
 
     def __init__(
-        self, asker: Asker, about: About, nodes: Nodes, node: int, block: Block | None, threads: Threads | None
+        self, holder: Holder, about: About, nodes: Nodes, node: int, block: Block | None, threads: Threads | None
     ) -> None:
-        self._asker, self._about, self._node = asker, about, node
+        self._of, self._about, self._node = holder, about, node
         self._bounds = nodes.bounds(about.n, about.at)
         if block is not None and threads is not None:
             super().__init__(block, about.n, about.dtype, about.words, about.retries, threads)
@@ -109,7 +57,7 @@ class CellsOnNodes(Cells):
         return self._about.name
 
     def __reduce__(self) -> tuple[Callable[..., Cells], tuple[Any, ...]]:
-        return self._asker.attach_cells, (self._asker.key, self._about)
+        return attached_cells, (self._of.key, self._about)
 
     def _holder(self, i: Any) -> tuple[int, int]:
         """Return the node of a cell, and its number there."""
@@ -125,7 +73,9 @@ class CellsOnNodes(Cells):
         given = np.zeros(1, np.int64)
         if value is not None:
             given.view(self.dtype)[0] = value
-        return self._asker.cell(node, Request(self._about.name, index, what, op, int(given[0]), self._about.retries, timeout))
+        return self._of.cell(
+            node, Request(self._about.name, index, what, op, int(given[0]), self._about.retries, timeout)
+        )
 
     def _is_near(self, i: Any) -> bool:
         return self._holder(i)[0] == self._node
@@ -138,8 +88,8 @@ class CellsOnNodes(Cells):
         others = [node for node in range(len(self._bounds) - 1) if self._bounds[node] < self._bounds[node + 1]]
         if others and others != [self._node]:
             raise Unsupported(
-                f"a compiled loop was given cells of which some live on node {next(n for n in others if n != self._node)}, "
-                f"and it runs on node {self._node}: use them from Python, or make them with cells(..., at=rank)"
+                f"a compiled loop was given cells of which some live on node {(set(others) - {self._node}).pop()}, and "
+                f"it runs on node {self._node}: use them from Python, or make them with cells(..., at=rank)"
             )
         return super()._native
 
@@ -189,5 +139,5 @@ class CellsOnNodes(Cells):
 
 
 def storage(words: int) -> np.dtype[Any]:
-    """Return the dtype of the memory of a cell of so many words."""
+    """Return the dtype of the memory of a cell, which has a number of words."""
     return np.dtype((np.void, 8 * words))

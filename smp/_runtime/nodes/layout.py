@@ -1,13 +1,14 @@
 """The nodes of a machine, and the parts of arrays that they hold.
 
-    processors    0   1  │  2   3   4  │  5   6      neighbours share a node
-    elements      ───────┼─────────────┼───────      a node holds the shares of its processors, one after another
+processors    0   1  │  2   3   4  │  5   6      neighbours share a node
+elements      ───────┼─────────────┼───────      a node holds the shares of its processors, one after another
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from ..program.processor import share
 from .indices import Positions, Selected
 
 
-class Piece(NamedTuple):
+@dataclass(frozen=True)
+class Piece:
     """The part of a selection that one node holds.
 
     Attributes

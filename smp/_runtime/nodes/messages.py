@@ -1,8 +1,55 @@
-"""Messages from a processor of a machine of several nodes to its parent, next to those of ``host.pipe``."""
+"""Names of arrays and cells on several nodes, requests, and messages of a processor to the parent.
+
+The processor sends these next to the messages of ``host.pipe``.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Name(NamedTuple):
+    """Name of an array: the run that has made it, 0 for the parent, and its number there."""
+
+    run: int
+    number: int
+
+
+class About(NamedTuple):
+    """Description of some cells, the same in all processes.
+
+    Attributes
+    ----------
+    name : Name
+    n : int
+        Number of cells.
+    dtype : numpy.dtype
+    words, retries : int
+        Words of a cell, and its limit of retries; -1 for that of the thread.
+    at : int or None
+        Node on which all cells live; None if they are dealt to the nodes as the elements of an array are.
+    """
+
+    name: Name
+    n: int
+    dtype: np.dtype[Any]
+    words: int
+    retries: int
+    at: int | None
+
+
+class Request(NamedTuple):
+    """A request for an operation on one cell of a node, with the bits of a value."""
+
+    name: Name
+    cell: int
+    what: int
+    op: int
+    bits: int
+    retries: int
+    timeout: float | None
 
 
 class Did(NamedTuple):
@@ -22,7 +69,7 @@ class Printed(NamedTuple):
 
 
 class Probed(NamedTuple):
-    """What a processor does: the answer to a probe.
+    """Answer to a probe.
 
     Attributes
     ----------

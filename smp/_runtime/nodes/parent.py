@@ -1,78 +1,42 @@
 """The parent's side of a machine of several nodes: one call at a time, and the handling of failures.
 
-    call ─▶ every processor       answers come back on the processors' lines
-    first failure, or Ctrl-C      the parent has all processors end the run, again and again
-    GRACE later                   processors that have not answered yet are killed, and the machine is closed
-
-The parent shares no memory with the processors.  It reads and writes elements of arrays, between runs, by asking
-their owners.
+call ─▶ every processor       answers come back on the processors' lines
+first failure, or Ctrl-C      the parent has all processors end the run, again and again
+GRACE later                   processors that have not answered yet are killed, and the machine is closed
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-import secrets
-import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
 from smp._computer.interrupt import HeldBack
-from smp.errors import (
-    MachineClosed,
-    MachineError,
-    OutOfSharedMemory,
-    ProgramError,
-    SmpError,
-    Unsupported,
-    WaitTimeout,
-)
+from smp.errors import MachineClosed, MachineError, ProgramError, SmpError, Unsupported, WaitTimeout
 
 from ..host.pipe import Ready
-from ..host.processes import Processes
 from ..host.workers import GRACE, NUDGE, PRESSED, START
-from ..memory.arrays import GlobalArray
-from ..memory.cells import Cells, checked_cells
 from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
 from ..program.failures import Death, Failure, RaisedBy, Unmatched
 from ..program.place import Place
 from ..program.port import show
 from ..protocols import wait
-from .arrays import ElementsInParts, attached_cells, holders, in_parts
-from .cells import About, CellsOnNodes, Request, storage
 from .deadlock import ProbedRun
-from .indices import Selected
-from .layout import Nodes, pieces
+from .layout import Nodes
 from .messages import Did, Printed, Probed
-from .parts import Dtype, Name
+from .parent_memory import Hold, ParentMemory
+from .processes import NodesProcesses
 
 
-SLICE = 0.2
-"""Seconds of the longest wait of the parent at a cell."""
-
-
-class _Hold:
-    """While it lives, the arrays of a run are kept."""
-
-    __slots__ = ("__weakref__", "run")
-
-    def __init__(self, run: int) -> None:
-        self.run = run
-
-
-class NodesParent:
+class NodesParent(ParentMemory):
     """The processors of several nodes, as their parent uses them; see `Processors`.
 
     Parameters
     ----------
-    processes : Processes
+    processes : NodesProcesses
         Their processes, of which each has a line already.
     nodes : Nodes
         The nodes of the processors.
@@ -88,21 +52,13 @@ class NodesParent:
     kind = "mpi"
     first_touch = False
     pages = ""
-    rank = None
-    attach_cells = staticmethod(attached_cells)
 
     def __init__(
-        self, processes: Processes, nodes: Nodes, start: Callable[[int, str], object], ctrl_c: HeldBack
+        self, processes: NodesProcesses, nodes: Nodes, start: Callable[[int, str], object], ctrl_c: HeldBack
     ) -> None:
-        self.size, self.closed, self.key = len(nodes.of), "", secrets.token_hex(8)
-        self._nodes, self._failed = nodes, False  # failed: whether the last run has
-        self._owner, self._processes = os.getpid(), processes
-        self._pending: set[int] = set()
-        self._stopped, self._calling = False, threading.Lock()
-        self._run, self._numbers, self._tickets = 0, itertools.count(1), itertools.count(1)
-        self._made: weakref.WeakSet[ElementsInParts | CellsOnNodes] = weakref.WeakSet()
-        self._holds: weakref.WeakSet[_Hold] = weakref.WeakSet()
-        holders[self.key] = self
+        super().__init__(processes, nodes)
+        self._pending: set[int] = set()  # ranks that have not answered yet
+        self._run, self._failed, self._stopped = 0, False, False  # failed: whether the last run has
         try:
             for rank in range(self.size):
                 start(rank, self.key)
@@ -122,10 +78,10 @@ class NodesParent:
         with self._calling:
             self._must_be_open()
             if self._failed:
-                self._ask({rank: ("clear",) for rank in self._nodes.first})
+                self._ask(dict.fromkeys(self._nodes.first, ("clear",)))
             self._keep()
             self._run, self._failed = self._run + 1, True
-            hold = _Hold(self._run)
+            hold = Hold(self._run)
             self._holds.add(hold)
             why = "an exception interrupted a run"
             try:
@@ -256,135 +212,13 @@ class NodesParent:
     def _probe(self, wave: int) -> None:
         self._tell(("probe", wave))
 
-    def _tell(self, order: tuple[Any, ...]) -> None:
-        for rank in self._processes.alive:
-            self._processes.send(rank, order)
-
     def _kill(self, rank: int) -> None:
         self._processes.send(rank, ("kill",))
-
-    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-        """Make a global array of zeros."""
-        with self._calling:
-            self._must_be_open()
-            self._keep()
-            name = Name(0, next(self._numbers))
-            self._allocate(name, math.prod(shape), dtype)
-        return self.attached(name, shape, dtype)
-
-    def _allocate(self, name: Name, length: int, dtype: Dtype, at: int | None = None) -> None:
-        """Have the first processor of each node make its part of an array, and the others note where it is."""
-        what, nodes = (name, length, dtype, at), self._nodes
-        offsets = self._ask({rank: ("make", *what) for rank in nodes.first})
-        others = set(range(self.size)) - set(nodes.first)
-        self._ask({rank: ("place", *what, offsets[nodes.first[nodes.of[rank]]]) for rank in others})
-
-    def attached(self, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
-        """Return the array of a name; its elements are kept while it is used here."""
-        array = in_parts(self, name, shape, dtype)
-        self._made.add(array._elements)  # type: ignore[arg-type]
-        return array
-
-    def read(self, name: Name, shape: tuple[int, ...], found: Selected, into: NDArray[Any]) -> None:
-        """Read elements between runs; see `Holder`."""
-        of = {self._nodes.first[piece.node]: piece for piece in pieces(found, self._nodes.bounds(math.prod(shape)))}
-        with self._calling:
-            self._must_be_open()
-            came = self._ask({rank: ("read", name, piece) for rank, piece in of.items()})
-        for rank, piece in of.items():
-            into.reshape(-1)[piece.chosen] = came[rank]
-
-    def write(
-        self, name: Name, shape: tuple[int, ...], found: Selected, values: NDArray[Any], field: Any
-    ) -> None:
-        """Write elements between runs; see `Holder`."""
-        of = {self._nodes.first[piece.node]: piece for piece in pieces(found, self._nodes.bounds(math.prod(shape)))}
-        flat = values.reshape(-1)
-        with self._calling:
-            self._must_be_open()
-            self._ask({rank: ("write", name, piece, flat[piece.chosen], field) for rank, piece in of.items()})
-
-    def _ask(self, orders: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Send orders to processors that are idle; return what each has found."""
-        with HeldBack() as ctrl_c:
-            if ctrl_c.presses:
-                raise KeyboardInterrupt
-            ticket, came = next(self._tickets), dict[int, Any]()
-            for rank, (what, *content) in orders.items():
-                self._processes.send(rank, (what, ticket, *content))
-            while len(came) < len(orders):
-                for fd, _ in ctrl_c.poll(self._poll, None):
-                    rank = self._sources[fd]
-                    try:
-                        if rank is None:
-                            raise EOFError
-                        message = self._processes.lines[rank].take()
-                    except Exception:
-                        self.close("a processor has ended between runs", patience=0.0)
-                        raise MachineClosed(f"this machine is closed: {self.closed}") from None
-                    if isinstance(message, Did) and message.ticket == ticket:
-                        if message.error:
-                            raise OutOfSharedMemory(f"processor {rank}: {message.error}")
-                        came[rank] = message.found
-        return came
-
-    def _keep(self) -> None:
-        """Have the processors drop the arrays that nobody uses any more."""
-        names = {elements.name for elements in self._made}
-        self._tell(("keep", names, {hold.run for hold in self._holds}))
-
-    def cells(
-        self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None
-    ) -> Cells:
-        """Make cells; see `Processors`."""
-        count, made, words, limit = checked_cells(n, dtype, padded, retries)
-        node = None if at is None else self._nodes.of[at]
-        with self._calling:
-            self._must_be_open()
-            self._keep()
-            about = About(Name(0, next(self._numbers)), count, made, words, limit, node)
-            self._allocate(about.name, count, storage(words), node)
-            if full:
-                self._ask({rank: ("fill", about) for rank in self._nodes.first})
-        return self.attached_cells(about)
-
-    def attached_cells(self, about: About) -> Cells:
-        """Return the cells of a description; they are kept while they are used here."""
-        cells = CellsOnNodes(self, about, self._nodes, -1, None, None)
-        self._made.add(cells)
-        return cells
-
-    def cell(self, node: int, request: Request) -> tuple[int, int]:
-        """Have a request carried out, between runs; see `Asker`.
-
-        It waits in slices, so that a Ctrl-C leaves no thread behind that waits at the cell.
-        """
-        end = math.inf if request.timeout is None else time.monotonic() + request.timeout
-        if not self._calling.acquire(blocking=False):
-            raise Unsupported("the parent cannot use cells on several nodes while a program runs: use a processor")
-        try:
-            self._must_be_open()
-            while True:
-                left = max(0.0, end - time.monotonic())
-                asked = request._replace(timeout=min(left, SLICE))
-                status, bits = self._ask({self._nodes.first[node]: ("cell", asked)})[self._nodes.first[node]]
-                if status != wait.EXPIRED or left <= SLICE:
-                    return status, bits
-        finally:
-            self._calling.release()
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
         """Raise `Unsupported`: no steps are kept."""
         why = "the processors of the mpi machine run at the same time, so there is no list of steps"
         raise Unsupported(f"{why}; smp.emulated(..., trace=True) keeps one")
-
-    def _must_be_open(self) -> None:
-        if self.closed:
-            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.{self.kind}()")
-        if os.getpid() != self._owner:
-            raise MachineError(
-                f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
-            )
 
     def stop(self) -> None:
         """Kill the processors during a call that another thread waits for; the call fails and closes the machine."""

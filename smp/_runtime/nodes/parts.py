@@ -19,21 +19,15 @@ from numpy.typing import NDArray
 
 from ..memory.segment import Block, Segment
 from ..program.steps import Far
-from .indices import Positions, Selected
+from .indices import Selected
 from .layout import Nodes, Piece, pieces
 from .mail import MOST_TAG, Octets
+from .messages import Name
 from .progress import Progress
 
 Dtype = np.dtype[Any]
 WITHIN = 4096
 """Bytes of the elements that travel within a message."""
-
-
-class Name(NamedTuple):
-    """Name of an array: the run that has made it, 0 for the parent, and its number there."""
-
-    run: int
-    number: int
 
 
 class Part(NamedTuple):

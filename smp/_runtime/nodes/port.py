@@ -23,16 +23,18 @@ from ..protocols import wait
 from ..protocols.barriers import signature
 from ..protocols.entry_points import core
 from ..shared_memory.memory import ProcessorMemory
-from .arrays import attached_cells, elements_of, holders, in_parts
+from .arrays import elements_of, in_parts
 from .cell_service import CellService
-from .cells import About, CellsOnNodes, Request, storage
+from .cells import CellsOnNodes, storage
+from .holders import holders
 from .indices import Selected
 from .layout import Nodes
 from .mail import Mail
+from .messages import About, Name, Request
 from .network import CreditedNetwork
-from .parts import Name, Parts
+from .parts import Parts
 from .progress import Progress
-from .rounds import BLOCK, SIGN, VOTE, Brought, Rounds
+from .rounds import Brought, Rounds
 
 BOTH = 3  # networks
 
@@ -40,8 +42,9 @@ BOTH = 3  # networks
 class Noted(Diagnosis):
     """Diagnosis that notes where the processor is, in its own memory."""
 
-    def __init__(self, progress: Progress, memory: ProcessorMemory) -> None:
+    def __init__(self, progress: Progress, memory: ProcessorMemory, place_on_node: int) -> None:
         self._progress, self._memory, self._place = progress, memory, Place()
+        self._place_on_node = place_on_node
 
     def begin(self, program: Callable[..., object]) -> None:
         code = getattr(program, "__code__", None)
@@ -55,13 +58,13 @@ class Noted(Diagnosis):
         return self._place
 
     def fail(self) -> None:
-        self._progress.end(wait.RAISED)  # the parent tells the others
+        self._progress.end(wait.RAISED)  # the parent passes it on to the others
 
     def cause(self) -> int:
         return self._progress.cause or int(self._memory.shared[wait.ABORT]) % 256  # another of the node may have failed
 
     def counters(self) -> NDArray[np.void]:
-        return counters(self._memory.segment, self._memory.threads.rank)
+        return counters(self._memory.segment, self._place_on_node)
 
 
 class NodesPort:
@@ -82,7 +85,6 @@ class NodesPort:
     """
 
     memory = None
-    attach_cells = staticmethod(attached_cells)
 
     def __init__(
         self, mail: Mail, nodes: Nodes, node_memory: ProcessorMemory, key: str, output: Output, spin: bool
@@ -96,7 +98,7 @@ class NodesPort:
         self._rounds = Rounds(self.progress, self.rank, self.size)
         self.cell_service = CellService(self.progress, node_memory.threads, self._address)
         self.network = CreditedNetwork(self.progress, self.size)
-        self.diagnosis = Noted(self.progress, node_memory)
+        self.diagnosis = Noted(self.progress, node_memory, self.rank - nodes.first[self.parts.node])
         self.log: Log | None = None
         self.serve: Callable[[], object] | None = None
         self.inside: Callable[[], str] | None = None
@@ -159,7 +161,7 @@ class NodesPort:
         return CellsOnNodes(self, about, self._nodes, node, self.parts.block(about.name), threads)
 
     def cell(self, node: int, request: Request) -> tuple[int, int]:
-        """Have a request carried out on another node; see `Asker`."""
+        """Have a request carried out on another node; see `Holder`."""
         return self.cell_service.ask(self._nodes.server(node, self.rank), request)
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
@@ -241,17 +243,17 @@ class NodesPort:
             if self.log is not None:
                 self.log.timed_out(description)
             raise WaitTimeout(
-                f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} processors "
-                "arrived; give it longer, or call it again, which goes on waiting"
+                f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
+                "processors arrived; give it longer, or call it again, which goes on waiting"
             )
         came = self._rounds.taken(ticket)
-        if len({brought[SIGN] for brought in came}) > 1:
+        if len({sign for sign, _, _ in came}) > 1:
             self.progress.end(wait.MISMATCHED)
             raise Mismatch(description)
         self._left = {ticket: came}
         if self.log is not None:
             self.log.passed(description)
-        return sum(brought[VOTE] for brought in came)
+        return sum(vote for _, vote, _ in came)
 
     def _until_passed(self, ticket: int, deadline: int) -> bool:
         serve = self.serve if not self.on_a_stream() else None
@@ -268,7 +270,7 @@ class NodesPort:
         return True
 
     def blocks(self, ticket: int) -> list[Buffer]:
-        return [brought[BLOCK] for brought in self._left.pop(ticket)]
+        return [block for _, _, block in self._left.pop(ticket)]
 
     def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
         ticket = self._arrive(description, block=parts)
@@ -288,7 +290,7 @@ class NodesPort:
     def _address(self, request: Request) -> int:
         """Return the address of a cell of this node."""
         part, block = self.parts.own(request.name), self.parts.block(request.name)
-        return block.segment.address + block.offset + request.index * part.dtype.itemsize
+        return block.segment.address + block.offset + request.cell * part.dtype.itemsize
 
     def _end_waits(self, cause: int) -> None:
         """End the waits of the threads of this node: of the streams of its processors."""

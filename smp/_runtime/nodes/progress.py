@@ -1,4 +1,4 @@
-"""What comes to a processor from the others, and its waits for it.
+"""The messages that come to a processor, and its waits for them.
 
     program's thread      waits: looks for messages, again and again, until what it waits for is there
     service thread        looks for messages while the program computes, so that others need not wait for it

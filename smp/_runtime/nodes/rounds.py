@@ -1,4 +1,4 @@
-"""Collectives: what every processor brings reaches all others in log2(P) steps.
+"""Collectives, in which each processor gets the bytes of all others in log2(P) steps.
 
     step      processor r sends to r - d what it has, and gets from r + d what that one has           d = 1, 2, 4, ...
     after it  it has what r, r + 1, ..., r + 2 d - 1 have brought (modulo P); the last step sends only what is missing
@@ -14,10 +14,8 @@ from collections.abc import Sequence
 
 from .progress import Progress
 
-
 Brought = tuple[int, bool, bytes]
-"""What a processor brings to a collective: the signature of its description, a vote, and bytes."""
-SIGN, VOTE, BLOCK = range(3)
+"""A processor's part of a collective: the signature of its description, a vote, and bytes."""
 
 
 class Rounds:

@@ -1,17 +1,17 @@
 """A processor of a machine of several nodes, in the process of a rank.
 
-    program's thread    runs the calls that the parent sends, one after another
-    line's thread       reads what else the parent sends, also while a program runs:
+program's thread    runs the calls that the parent sends, one after another
+line's thread       reads what else the parent sends, also while a program runs:
 
-        make, place, keep, read, write      arrays of the parent, and their elements
-        fill, cell                  cells of the parent, and operations on them
-        abort                       the run ends; waits see it, and STOP ends plain Python code
-        probe                       whether the program waits, and the numbers of messages, for the deadlock check
-        clear                       the next run may begin, after one that has failed
-        shown                       lines that this processor has printed were shown
-        leave, kill                 end this process, because another has ended or this one does not stop
+    make, place, keep, read, write      arrays of the parent, and their elements
+    fill, cell                  cells of the parent, and operations on them
+    abort                       the run ends; waits see it, and STOP ends plain Python code
+    probe                       whether the program waits, and the numbers of messages, for the deadlock check
+    clear                       the next run may begin, after one that has failed
+    shown                       lines that this processor has printed were shown
+    leave, kill                 end this process, because another has ended or this one does not stop
 
-    service thread      see ``progress``
+service thread      see ``progress``
 """
 
 from __future__ import annotations
@@ -42,14 +42,13 @@ from ..program.pickling import Call, load_call
 from ..program.port import Output
 from ..protocols import wait
 from ..source.lines import in_a_program, operation, where
-from .cells import About, Request
+from .deadlock import standing
 from .layout import Nodes, Piece
 from .mail import Mail
 from .memory import memory_of
-from .messages import Did, Printed, Probed
-from .parts import Dtype, Name
+from .messages import About, Did, Name, Printed, Probed, Request
+from .parts import Dtype
 from .port import NodesPort
-from .stuck import standing
 
 SWITCH = 5e-4
 """Seconds after which plain Python code lets another thread run: the service thread, for example."""
@@ -162,10 +161,12 @@ class NodesWorker:
             self._send(Did(ticket, None, str(error)))
 
     def _place(self, ticket: int, name: Name, length: int, dtype: Dtype, at: int | None, offset: int) -> None:
-        self._send(Did(ticket, self.port.parts.place(name, length, dtype, at, offset), ""))
+        self.port.parts.place(name, length, dtype, at, offset)
+        self._send(Did(ticket, None, ""))
 
     def _fill(self, ticket: int, about: About) -> None:
-        self._send(Did(ticket, make_full(self.port.attached_cells(about)), ""))
+        make_full(self.port.attached_cells(about))
+        self._send(Did(ticket, None, ""))
 
     def _cell(self, ticket: int, request: Request) -> None:
         self.port.cell_service.carry_out(request, lambda status, bits: self._send(Did(ticket, (status, bits), "")))
@@ -179,7 +180,8 @@ class NodesWorker:
         self._send(Did(ticket, self.port.parts.own(name)[piece.index], ""))
 
     def _write_elements(self, ticket: int, name: Name, piece: Piece, values: NDArray[Any], field: Any) -> None:
-        self._send(Did(ticket, piece.put(self.port.parts.own(name), values, field), ""))
+        piece.put(self.port.parts.own(name), values, field)
+        self._send(Did(ticket, None, ""))
 
     def _abort(self, run: int, cause: int) -> None:
         self.port.progress.abort(run, cause)
@@ -193,4 +195,3 @@ class NodesWorker:
             now = standing(progress, self.port.node_memory.threads.streams, self._main, ours)
             counts = progress.sent, progress.got
         self._send(Probed(wave, *now, *counts, operation(frame), where(frame)))
-

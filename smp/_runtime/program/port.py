@@ -307,9 +307,7 @@ class Processors(Protocol):
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Make a global array of zeros."""
 
-    def cells(
-        self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None
-    ) -> Cells:
+    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None) -> Cells:
         """Make cells; see `Machine.cells`."""
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:

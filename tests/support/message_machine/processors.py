@@ -119,9 +119,7 @@ class MessageProcessors:
             make(self._network, name, shape, dtype, rank)
         return in_parts(self._network, name, shape, dtype)
 
-    def cells(
-        self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None
-    ) -> Cells:
+    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None, at: int | None) -> Cells:
         raise without_memory("cells")
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:

@@ -1,0 +1,20 @@
+"""The processes of a machine of several nodes, which need not be on the parent's computer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..host.processes import Processes
+
+
+class NodesProcesses(Processes):
+    """The processes of the processors; see `Processes`."""
+
+    def lost(self, rank: int) -> tuple[Any, ...] | None:
+        """Return the event, as `event` does, when the line of a process has ended."""
+        raise NotImplementedError
+
+    def printed(self) -> Iterator[tuple[str, bool]]:
+        """Yield what programs have printed to their own outputs since the last call, and whether they are errors."""
+        raise NotImplementedError
