@@ -78,13 +78,16 @@ def mpi(
     launcher: Sequence[str] | None = None,
     pin: bool | Sequence[int] | None = None,
 ) -> Machine:
-    """Open a machine whose processors are ranks of MPI.
+    """Open a machine whose processors are ranks of MPI, on one computer or on several.
 
-    Programs, arrays, cells, results and errors are those of `host`.  In a script or notebook, the
-    call starts the ranks with ``mpiexec``.  In a script that a launcher runs (``mpiexec -n 4 python program.py``), rank
-    0 goes on with the script and is the parent of the machine.  The other ranks stay in their first call of this
-    function: they serve all machines that the script opens, one after another, and end when it ends.  What stands
-    before that call runs on every rank; ``mpiexec -n 4 python -m smp program.py`` runs the whole script on rank 0 only.
+    On one node, all is as for `host`.  On several nodes, supersteps, collectives, messages and cells from Python work,
+    and what needs memory that all processors share raises `Unsupported` (``docs/mpi.md``).
+
+    In a script or notebook, the call starts the ranks with ``mpiexec``.  In a script that a launcher runs
+    (``mpiexec -n 4 python program.py``), rank 0 goes on with the script and is the parent of the machine.  The other
+    ranks stay in their first call of this function: they serve all machines that the script opens, one after another,
+    and end when it ends.  What stands before that call runs on every rank; ``mpiexec -n 4 python -m smp program.py``
+    runs the whole script on rank 0 only.
 
     Parameters
     ----------
@@ -98,7 +101,7 @@ def mpi(
     launcher : sequence of str, optional
         Words that take the place of ``mpiexec``, such as ``["srun"]``.
     pin : bool or sequence of int, optional
-        As for `host`.
+        As for `host`; on several nodes, the processors are pinned only if it is given.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def mpi(
 
     Notes
     -----
-    It takes about a second to open.  All ranks must be on one computer.  If the process of a rank dies, MPI ends the
+    It takes about a second to open.  If the process of a rank dies, MPI ends the
     others: the run then ends with `ProcessorDied`, and the machine is closed.  In a script that a launcher runs, the
     launcher ends the script as well.
 

@@ -2,7 +2,7 @@
 
     short messages    into RECEIVES buffers, for which receives are posted before they come; the buffers are taken in
                       the order in which they were posted, which is that in which the messages came
-    long messages     looked for with a probe that takes them out at once; they are rare
+    long messages     announced by a short one, with their length, after which a receive is posted
     bytes of arrays   a communicator of their own, matched by the tag
 
 A message is marshalled, which is quick, or pickled if it has more than Python's own types (marshalling would make
@@ -20,7 +20,7 @@ from ..nodes.mail import PLAIN, Message, Octets, Transfer
 RECEIVES, LENGTH = 32, 8192
 """Number and bytes of the buffers for short messages."""
 SHORT, LONG = 0, 1  # tags
-MARSHALLED, PICKLED = b"m", b"p"
+MARSHALLED, PICKLED, ANNOUNCED = b"m", b"p", b"a"
 
 
 class _Request:
@@ -51,38 +51,50 @@ class MPIMail:
         self._messages, self._bytes = comm.Dup(), comm.Dup()
         self._status = mpi.Status()
         self._sending: list[tuple[Any, bytes]] = []
+        self._coming: list[tuple[Any, int, bytearray]] = []  # long messages: requests, senders, buffers
         self._buffers = [bytearray(LENGTH) for _ in range(RECEIVES)]
         self._receives = [
             self._messages.Recv_init([buffer, mpi.BYTE], mpi.ANY_SOURCE, SHORT) for buffer in self._buffers
         ]
-        self._next = self._looks = 0
+        self._leaving: list[Any] = []  # requests of long messages that are being sent
+        self._next = 0
         for receive in self._receives:
             receive.Start()
 
     def send(self, to: int, message: Message) -> None:
         data = _packed(message)
-        tag = SHORT if len(data) <= LENGTH else LONG
-        self._sending.append((self._messages.Isend([data, self._mpi.BYTE], to, tag), data))
+        if len(data) <= LENGTH:
+            self._begin(to, SHORT, data)
+        else:
+            self._begin(to, SHORT, ANNOUNCED + len(data).to_bytes(8, "little"))
+            self._begin(to, LONG, data)
+            self._leaving.append(self._sending[-1][0])
         if len(self._sending) > 8:
             self._sending = [pair for pair in self._sending if not pair[0].Test()]
 
-    def take(self) -> tuple[int, Message] | None:
-        status, at = self._status, self._next
-        if self._receives[at].Test(status):
-            message = _unpacked(self._buffers[at], status.Get_count(self._mpi.BYTE))
-            self._receives[at].Start()
-            self._next = (at + 1) % RECEIVES
-            return status.Get_source(), message
-        self._looks += 1
-        return self._taken_long() if self._looks % 8 == 0 else None
+    def _begin(self, to: int, tag: int, data: bytes) -> None:
+        self._sending.append((self._messages.Isend([data, self._mpi.BYTE], to, tag), data))
 
-    def _taken_long(self) -> tuple[int, Message] | None:
-        found = self._messages.Improbe(tag=LONG, status=self._status)
-        if found is None:
+    def take(self) -> tuple[int, Message] | None:
+        for number, (request, source, long) in enumerate(self._coming):
+            if request.Test():
+                del self._coming[number]
+                return source, _unpacked(long)
+        status, at = self._status, self._next
+        if not self._receives[at].Test(status):
             return None
-        data, source = bytearray(self._status.Get_count(self._mpi.BYTE)), self._status.Get_source()
-        found.Recv([data, self._mpi.BYTE])
-        return source, _unpacked(data, len(data))
+        source, data = status.Get_source(), bytes(memoryview(self._buffers[at])[: status.Get_count(self._mpi.BYTE)])
+        self._receives[at].Start()
+        self._next = (at + 1) % RECEIVES
+        if data[:1] != ANNOUNCED:
+            return source, _unpacked(data)
+        long = bytearray(int.from_bytes(data[1:], "little"))
+        self._coming.append((self._messages.Irecv([long, self._mpi.BYTE], source, LONG), source, long))
+        return None
+
+    def busy(self) -> bool:
+        self._leaving = [request for request in self._leaving if not request.Test()]
+        return bool(self._coming or self._leaving)
 
     def give(self, to: int, tag: int, octets: Octets) -> Transfer:
         return _Request(self._bytes.Isend([octets, self._mpi.BYTE], to, tag), octets)
@@ -96,9 +108,9 @@ class MPIMail:
         A library may end a job as failed if something is left when MPI is finalised.
         """
         done = self._messages.Ibarrier()
-        while not (done.Test() and all(request.Test() for request, _ in self._sending)):
+        while not done.Test() or not all(request.Test() for request, _ in self._sending):
             self.take()
-        while self.take() is not None:
+        while self.take() is not None or self._coming:
             pass
         for receive in self._receives:
             receive.Cancel()
@@ -114,7 +126,6 @@ def _packed(message: Message) -> bytes:
     return PICKLED + pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
 
 
-def _unpacked(data: bytearray, length: int) -> Message:
-    whole = memoryview(data)[:length]
-    message: Message = (marshal if whole[:1] == MARSHALLED else pickle).loads(whole[1:])
+def _unpacked(data: bytes | bytearray) -> Message:
+    message: Message = (marshal if data[:1] == MARSHALLED else pickle).loads(memoryview(data)[1:])
     return message

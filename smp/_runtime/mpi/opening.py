@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import time
@@ -54,11 +55,14 @@ def opened(
 
 def _on_nodes(ranks: RankProcesses, pin: bool | Sequence[int] | None, ctrl_c: HeldBack) -> NodesParent:
     cpus, nodes = usable_cpus(), Nodes([node for node, _ in ranks.places])
+    named = [operator.index(cpu) for cpu in pin] if pin and pin is not True else []
+    if named and len(named) < len(nodes.of):
+        raise ValueError(f"pin={named} must name a CPU for each of {len(nodes.of)} processors")
     crowded = max(place for _, place in ranks.places) >= len(cpus)
 
     def start(rank: int, key: str) -> None:
         place = ranks.places[rank][1]
-        given = None if not pin else cpus[place % len(cpus)] if pin is True else pin[rank]
+        given = cpus[place % len(cpus)] if pin is True else named[rank] if named else None
         path = [entry for entry in sys.path if isinstance(entry, str)]
         specification = {
             "key": key,

@@ -42,6 +42,9 @@ class Mail(Protocol):
     def take(self) -> tuple[int, Message] | None:
         """Return the next message that has come, with its sender; None if there is none."""
 
+    def busy(self) -> bool:
+        """Return True while a long message is being sent or received, which may go on only while this end looks."""
+
     def give(self, to: int, tag: int, octets: Octets) -> Transfer:
         """Begin to send contiguous bytes, for `receive` with the same tag; a tag is at most MOST_TAG."""
 

@@ -215,10 +215,12 @@ class Progress:
                 self._waits_for = None
 
     def _nap(self, looks: int) -> None:
-        if looks <= self._spin or self._transfers:  # bytes of a transfer may move only while MPI is called
+        with self.lock:
+            moving = bool(self._transfers) or self._mail.busy()  # bytes that may move only while MPI is called
+        if looks <= self._spin or (moving and self._spin):
             os.sched_yield()
         else:
-            time.sleep(min(LONGEST, SHORTEST * 2 ** min(looks - self._spin, 10)))
+            time.sleep(SHORTEST if moving else min(LONGEST, SHORTEST * 2 ** min(looks - self._spin, 10)))
 
     def stuck(self) -> bool:
         """Return True if the program waits, without a deadline, for something that has not come."""
