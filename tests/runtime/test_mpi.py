@@ -90,10 +90,9 @@ def written(tmp_path: Path, source: str) -> Path:
 def test_under_a_launcher_rank_0_goes_on_with_the_script(tmp_path: Path) -> None:
     done = launched(written(tmp_path, OPENED_TWICE))
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.split("\n")
-    assert lines.count("begins") == 3  # what stands before the first call runs on every rank
-    assert lines.count("[3, 3, 3]") == 2
-    assert lines.count("ends") == 1
+    assert done.stdout.count("begins") == 3  # what stands before the first call runs on every rank
+    assert done.stdout.count("[3, 3, 3]") == 2
+    assert done.stdout.count("ends") == 1
 
 
 def test_python_m_smp_runs_the_script_on_rank_0_only(tmp_path: Path) -> None:
@@ -214,13 +213,19 @@ SAID = {"exit": "ended with status 3", "kill": "was killed by SIGKILL", "crash":
     ],
 )
 def test_the_end_of_a_rank_is_reported(nothing_left: None, how: str, rank: int, where: str) -> None:
+    """The launcher names a rank that a signal has ended.
+
+    When one ends by itself, the launcher sees its connection close and kills the others, and one of these may be gone
+    first.
+    """
+    named = r"\d" if how == "exit" else rank
     with smp.mpi(2) as machine:
         began = time.monotonic()
-        with pytest.raises(ProcessorDied, match=f"processor {rank} of 2 {SAID[how]}") as caught:
+        with pytest.raises(ProcessorDied, match=f"processor {named} of 2 {SAID[how]}") as caught:
             machine.run(ends, rank, how, where)
         assert time.monotonic() - began < 2.0 + 1.0
-        assert caught.value.rank == rank
-        with pytest.raises(MachineClosed, match=f"processor {rank} of 2"):
+        assert caught.value.rank == rank or how == "exit"
+        with pytest.raises(MachineClosed, match=f"processor {named} of 2"):
             machine.run(together)
 
 

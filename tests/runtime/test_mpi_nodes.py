@@ -22,10 +22,12 @@ import smp
 from smp._runtime.mpi import addresses, jobs
 from smp._runtime.nodes.layout import Nodes
 from smp._runtime.nodes.memory import made, memory_of
+from smp._runtime.nodes.messages import Name, Request
 from smp._runtime.nodes.port import NodesPort
 from smp._runtime.program.port import Output
 from smp._runtime.program.processor import share
 from smp._runtime.program.records.whole_program import row_of
+from smp._runtime.protocols import wait
 from smp.compiled import readfe, writeef
 from smp.errors import (
     CollectiveMismatch,
@@ -686,18 +688,21 @@ def test_operations_that_need_one_memory_are_refused_with_a_way_out(four: smp.Ma
 
 
 class OneMessage:
-    """Mail that has one message, of the first run, from another processor."""
+    """Mail that has one message, from another processor, and keeps what is sent."""
 
     rank, size = 0, 2
 
-    def __init__(self) -> None:
-        self._messages: list[tuple[Any, ...]] = [("round", 1, 1, 1, [(0, False, b"")])]
+    def __init__(self, *message: Any) -> None:
+        self._messages, self.sent = [message], list[Any]()
 
     def take(self) -> tuple[int, tuple[Any, ...]] | None:
         return (1, self._messages.pop()) if self._messages else None
 
     def send(self, to: int, message: tuple[Any, ...]) -> None:
-        """Drop a message."""
+        self.sent.append(message)
+
+    def busy(self) -> bool:
+        return False
 
     def give(self, to: int, tag: int, octets: Any) -> Any:
         raise AssertionError("there are no arrays")
@@ -705,10 +710,14 @@ class OneMessage:
     receive = give
 
 
+def port_with(mail: OneMessage) -> NodesPort:
+    """Return the port of the first of two processors, which has a node of its own."""
+    return NodesPort(mail, Nodes([0, 1]), memory_of(made(1), 0, 0, 1, False), "key", Output(), spin=False)
+
+
 def test_a_message_of_the_run_before_is_dropped_while_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service thread looks for messages at any time; the next run would take them for its own."""
-    memory = memory_of(made(1), 0, 0, 1, False)
-    port = NodesPort(OneMessage(), Nodes([0, 1]), memory, "key", Output(), spin=False)
+    port = port_with(OneMessage("round", 1, 1, 1, [(0, False, b"")]))
     port.new_run(1)
     begin, service = port.network.begin_run, threading.Thread(target=port.progress.look)
 
@@ -722,6 +731,27 @@ def test_a_message_of_the_run_before_is_dropped_while_a_run_begins(monkeypatch: 
     service.join()
     port.arrive("first")
     assert not port.passed(1)
+
+
+def test_a_request_for_a_cell_that_was_dropped_is_answered() -> None:
+    """The run of the asker has failed meanwhile."""
+    mail = OneMessage("cell", 1, 7, Request(Name(1, 1), 0, 0, 1, 0, -1, None))
+    port = port_with(mail)
+    port.new_run(1)
+    port.progress.look()
+    assert mail.sent == [("celled", 1, 7, wait.ABORTED, 0)]
+
+
+def test_a_run_that_is_over_cannot_be_ended() -> None:
+    """The parent repeats that a run ends, until all have answered; this may come late."""
+    port = port_with(OneMessage("credit", 1, 0, 0))
+    port.new_run(1)
+    port.progress.end_run()
+    port.progress.abort(1, wait.RAISED)
+    assert port.diagnosis.cause() == 0
+    port.progress.abort(2, wait.RAISED)
+    port.new_run(2)
+    assert port.diagnosis.cause() == wait.RAISED
 
 
 # Connections.

@@ -48,9 +48,7 @@ class RankProcesses(NodesProcesses):
         if self.lines:  # it was called when it was not yet known on how many nodes the ranks are
             return
         if not self._world.lines:
-            self._broken = True  # until all are connected
             self._world.connect(ctrl_c, deadline)
-            self._broken = False
         self.lines = list(self._world.lines)
         for fd in filter(None, self._world.pidfds):
             self._ends.register(fd, select.EPOLLIN)

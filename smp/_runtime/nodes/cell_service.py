@@ -57,7 +57,11 @@ class CellService:
 
     def carry_out(self, request: Request, answer: Answer) -> None:
         """Carry out a request on a cell of this node, and answer it; do not wait."""
-        address, own = self._address(request), self._threads.own()
+        try:
+            address, own = self._address(request), self._threads.own()
+        except KeyError:  # it is of a run that has failed, and its cells have been dropped
+            answer(wait.ABORTED, 0)
+            return
         if request.what == STATE:
             answer(0, int(self._threads.state(address)))
         elif request.what == PEEK:

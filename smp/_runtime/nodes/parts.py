@@ -172,9 +172,8 @@ class Parts:
             self._progress.until(lambda: not self._open)
 
     def settle(self) -> None:
-        """Wait, after a run that has failed, until none of its transfers goes on."""
-        self._progress.settle()
-        self._open.clear()
+        """Wait, after a run that may have failed, until all its accesses are done; its arrays may then be dropped."""
+        self._progress.settle(lambda: not self._open)
 
     def _give(self, source: int, tag: int, *what: Any) -> None:
         name, piece = self._found(*what)

@@ -62,7 +62,7 @@ class Progress:
         self.lock = threading.RLock()
         self.cause = self.sent = self.got = self.waits = 0
         self._mail, self._spin = mail, SPIN if spin else 0
-        self._run = 0
+        self._run, self._over = 0, True
         self._actions: dict[str, Callable[..., object]] = {}
         self._of_a_run: set[str] = set()
         self._aborted: dict[int, int] = {}  # causes of the end of runs that have not begun here
@@ -99,7 +99,7 @@ class Progress:
     def begin_run(self, run: int) -> None:
         """Drop what is left of earlier runs, and carry out what has come for this one."""
         with self.lock:
-            self._run, self.cause = run, 0
+            self._run, self._over, self.cause = run, False, 0
             if run in self._aborted:
                 self.end(self._aborted.pop(run))
             early, self._early = self._early, []
@@ -111,8 +111,13 @@ class Progress:
         with self.lock:
             if run > self._run:
                 self._aborted[run] = cause
-            elif run == self._run:
+            elif run == self._run and not self._over:
                 self.end(cause)
+
+    def end_run(self) -> None:
+        """Ignore from now on that others end this run: they may do so when the next one is being prepared."""
+        with self.lock:
+            self._over = True
 
     def end(self, cause: int) -> None:
         """End the run that goes on, for a cause, unless it ends already."""
@@ -228,8 +233,10 @@ class Progress:
             ready = self._waits_for
             return ready is not None and not self._own and not self._transfers and not ready()
 
-    def settle(self) -> None:
-        """Wait until no transfer goes on, after a run that has failed: each has a processor that sees to its other end.
+    def settle(self, done: Ready) -> None:
+        """Wait until no transfer goes on and ``done()`` is true, after a run that may have failed.
+
+        All processors see to what others ask for, whether their own runs have failed or not.
 
         Raises
         ------
@@ -237,11 +244,11 @@ class Progress:
             If some go on for long.
         """
         end = time.monotonic() + SETTLED
-        while self._transfers:
+        while self._transfers or not done():
             if time.monotonic() > end:
-                raise MachineError(f"{len(self._transfers)} transfers did not end within {SETTLED} s")
-            self.look()
-            time.sleep(SHORTEST)
+                raise MachineError(f"accesses to other nodes did not end within {SETTLED} s")
+            if not self.look():
+                time.sleep(SHORTEST)
 
     @property
     def thread(self) -> int:

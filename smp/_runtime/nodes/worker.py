@@ -111,6 +111,7 @@ class NodesWorker:
         self.port.new_run(run)
         found = answer(self.port, loaded, self._only_here, lambda failure: self._send(packed(failure)), streams)
         self.port.parts.settle()
+        self.port.progress.end_run()
         return found
 
     def _only_here(self) -> None:

@@ -329,7 +329,7 @@ def must_agree(shape: tuple[int, ...], dtype: np.dtype[Any], out: NDArray[Any]) 
 
 
 _WAYS_OUT = {
-    "array.view": "read it with step.copy_in on a processor and with array[index] in the parent",
+    "array.view": "read it with step.copy_in or proc.node_block on a processor and with array[index] in the parent",
     "a loop on global arrays": "run it on the local array of step.copy_in, and write with step.copy_out",
     "cells": "pass values on with supersteps or collectives",
     "a pool of streams": "use a processor for each stream",
@@ -342,6 +342,6 @@ _WAYS_OUT = {
 def without_memory(what: str) -> Unsupported:
     """Return the error for something that needs memory shared by all processors; it names an alternative."""
     return Unsupported(
-        f"{what} needs memory that all processors share, but those of this machine share none: {_WAYS_OUT[what]}, or "
-        "open smp.host() or smp.emulated()"
+        f"{what} needs memory that all processors share, and those of this machine do not: {_WAYS_OUT[what]}, or open "
+        "smp.host() or smp.emulated()"
     )

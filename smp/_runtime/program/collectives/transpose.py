@@ -130,7 +130,7 @@ class TransposeCalls(BlockCalls):
         if schedule is None or schedule == "copies":
             if schedule is not None and self._port.memory is None:
                 raise Unsupported(
-                    'schedule="copies" needs memory that all processors share, but those of this machine share none: '
+                    'schedule="copies" needs memory that all processors share, and those of this machine do not: '
                     'take "rounds" or "interleaved", or name no schedule'
                 )
             return "transpose", self._passing
