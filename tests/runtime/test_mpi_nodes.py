@@ -1,9 +1,11 @@
 """Machines of MPI over several nodes: what crosses the network, arrays, failures, and what they leave behind."""
 
 import contextlib
+import errno
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,11 +21,13 @@ from support.machines import HARD, ROOT, Script, gone
 from support.nodes import NETWORK, on_nodes
 
 import smp
+from smp._runtime.host.processes import Processes
 from smp._runtime.mpi import addresses, jobs
 from smp._runtime.nodes.layout import Nodes
 from smp._runtime.nodes.memory import made, memory_of
 from smp._runtime.nodes.messages import Name, Request
 from smp._runtime.nodes.port import NodesPort
+from smp._runtime.program.failures import Lost
 from smp._runtime.program.port import Output
 from smp._runtime.program.processor import share
 from smp._runtime.program.records.whole_program import row_of
@@ -791,3 +795,34 @@ def test_an_address_survives_its_text() -> None:
     for hosts in ((), ("10.0.0.1", "127.0.0.1")):
         address = addresses.Address("name", "key", 7 * len(hosts), hosts)
         assert addresses.Address.of(str(address)) == address
+
+
+def test_ranks_may_reach_the_parent_by_each_of_its_networks() -> None:
+    """The nodes of a cluster often have a network of their own, to which neither its name nor its default way leads."""
+    found = addresses._hosts()
+    up = [name for name, state in psutil.net_if_stats().items() if state.isup]
+    entries = [entry for name in up for entry in psutil.net_if_addrs().get(name, ())]
+    assert {entry.address for entry in entries if entry.family == socket.AF_INET} <= {*found, "127.0.0.1"}
+    assert found[-1] == "127.0.0.1"
+    assert len(set(found)) == len(found)
+
+
+def test_a_message_over_a_lost_network_is_dropped() -> None:
+    class NoRoute:
+        def send(self, message: object) -> None:
+            raise OSError(errno.EHOSTUNREACH, "No route to host")
+
+    processes = Processes()
+    processes.lines = [NoRoute()]  # type: ignore[list-item]
+    processes.send(0, ("probe", 1))
+    assert str(Lost(2).error({}, 4)).startswith("the connection to processor 2 of 4, on another computer, was lost;")
+
+
+def test_no_file_of_shared_memory_has_a_name_while_the_ranks_work(four: smp.Machine) -> None:
+    """It would be left behind, on another computer, when a rank dies."""
+
+    def names(proc: smp.Processor) -> list[str]:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        return [line for line in lines if "/dev/shm/mpich" in line and not line.endswith("(deleted)")]
+
+    assert four.run(names).results == [[]] * 4

@@ -75,8 +75,8 @@ class Processes:
         return poll, sources
 
     def send(self, rank: int, message: Any) -> None:
-        """Send a message, unless the process has died."""
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # an event reports its death
+        """Send a message, unless the process has died or the network to it is lost."""
+        with contextlib.suppress(OSError):  # an event or the end of the line reports that
             self.lines[rank].send(message)
 
     def signal(self, ranks: Collection[int], number: int) -> None:

@@ -18,6 +18,8 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from typing import NamedTuple
 
+import psutil
+
 PARENT = "SMP_MPI_PARENT"
 """Variable of the environment with the parent's address."""
 PATIENCE = 2.0
@@ -160,12 +162,19 @@ def _prove(connection: socket.socket, key: str, first: bool) -> None:
 
 
 def _hosts() -> tuple[str, ...]:
-    """Return the internet addresses of this computer, the loopback's last."""
+    """Return the internet addresses of this computer, the loopback's last.
+
+    The address of its name and that of the way to the internet come first.  The ranks may be on a network of their
+    own, as the nodes of a cluster often are, so the other addresses follow.
+    """
     found: list[str] = []
     with contextlib.suppress(OSError):
         found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))  # sends nothing; the system chooses the address that it would send from
         found.append(probe.getsockname()[0])
+    up = {name for name, state in psutil.net_if_stats().items() if state.isup}
+    for name, entries in psutil.net_if_addrs().items():
+        found += [entry.address for entry in entries if entry.family == socket.AF_INET and name in up]
     outer: Sequence[str] = [host for host in dict.fromkeys(found) if not host.startswith("127.")]
     return (*outer, "127.0.0.1")

@@ -64,6 +64,7 @@ class Rank:
         of_node = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
         node = of_node.bcast(mpi.COMM_WORLD.rank)  # the lowest rank on it
         self._of_node = of_node
+        _unlink_early(of_node)
         self._comm = mpi.COMM_WORLD.Split(0, node)  # the ranks of a node are neighbours
         try:
             connection = connected(parent, here=node == 0)
@@ -120,6 +121,19 @@ def _leave() -> NoReturn:
 
 def _library(mpi: Any) -> str:
     return str(mpi.Get_library_version()).splitlines()[0].strip("\0")
+
+
+def _unlink_early(of_node: Any) -> None:
+    """Remove the names of the files that MPICH shares on a node, which all its ranks have mapped now.
+
+    Otherwise a file would stay when a rank dies, because the launcher kills the others at once, and the parent cannot
+    remove files of other computers.
+    """
+    of_node.Barrier()
+    for file in _shared_files() if of_node.rank == 0 else ():
+        if os.path.basename(file).startswith("mpich_shm"):
+            with contextlib.suppress(OSError):
+                os.unlink(file)
 
 
 def _shared_files() -> list[str]:

@@ -41,7 +41,7 @@ class RankProcesses(NodesProcesses):
         super().__init__()
         self._world = world
         self._broken = False  # whether a rank has died: the others may hang
-        self._died: dict[int, int] | None = None  # exit status of each rank, once one has ended
+        self._died: dict[int, int | None] | None = None  # exit status of each rank, once one has ended
         self._ends = select.epoll()
 
     def prepare(self, ctrl_c: HeldBack, deadline: float) -> None:
@@ -70,12 +70,13 @@ class RankProcesses(NodesProcesses):
     def lost(self, rank: int) -> tuple[Any, ...] | None:
         self._broken = True
         if self._died is None:
-            first = self._world.first_death(rank)
+            first = self._world.first_death(rank, self.leave)
             if first is None:
                 return None
             self._died = dict([first])
             rank = first[0]
-        return "ended", rank, self._died.get(rank, KILLED)
+        status = self._died.get(rank, KILLED)
+        return ("lost", rank, status) if status is None else ("ended", rank, status)
 
     def _start(self, rank: int, fds: Sequence[int]) -> None:
         self.lines[rank].send_fds(fds)

@@ -20,7 +20,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smp._computer.interrupt import HeldBack
@@ -33,6 +33,8 @@ from .jobs import rank_command, shown
 KILLED = -signal.SIGKILL
 UNTOLD = 255
 """Status of MPICH's launcher if a signal has ended a rank on one of several nodes; its number is the exit code then."""
+SOON = 0.5
+"""Seconds in which a launcher ends after a signal has ended a rank, if it can."""
 LAST = 1 << 16
 """Bytes of a launcher's last words."""
 LINES = 6
@@ -160,7 +162,8 @@ class World:
             line.close()
             return
         connection.settimeout(None)
-        self._files |= set(hello.files)
+        if line.is_local():  # on another computer, a file of that name would be another one
+            self._files |= set(hello.files)
         if hello.size != self.size or hello.rank in came:
             raise MachineError(
                 f"{shown(self._command) or 'the launcher'} started {self.size} ranks, but MPI says that they are "
@@ -200,27 +203,33 @@ class World:
             if end:
                 yield new[:end].decode(errors="replace"), number == 1
 
-    def first_death(self, seen: int) -> tuple[int, int] | None:
-        """Return the rank that ended first, and its exit status, negative for a signal.
+    def first_death(self, seen: int, leave: Callable[[], object]) -> tuple[int, int | None] | None:
+        """Return the rank that ended first, and its exit status, negative for a signal; None if only its line is lost.
 
         Return None if the launcher was killed, and the ranks have ended with it.  When a rank ends early, the launcher
         ends the others and then itself.  It names a rank that a signal has ended, and takes over the status of a rank
         that has ended by itself, which is the one that was ``seen`` to be gone.
         """
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._starter.wait(PATIENCE)
+        for end, seconds in ((lambda: None, SOON), (leave, PATIENCE)):
+            end()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._starter.wait(seconds)
+                break
         if self.joined:  # it is rank 0 itself
             return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
         text = self._text()
         for pattern in _DEATHS:
             found = pattern.search(text)
-            if found is not None and int(found["pid"]) in self._pids:
+            ranks = [rank for rank, pid in enumerate(self._pids) if found is not None and int(found["pid"]) == pid]
+            if found is not None and ranks:  # computers may use the same numbers for their processes
                 number = found["signal"] or (found["code"] if self._starter.returncode == UNTOLD else None)
-                return self._pids.index(int(found["pid"])), -int(number) if number else int(found["code"])
+                return seen if seen in ranks else ranks[0], -int(number) if number else int(found["code"])
         status = self._starter.returncode
         if status is not None and status < 0:
             return None
-        return seen, KILLED if status is None else status
+        if status is None:  # the launcher has not noticed any end
+            return seen, KILLED if self.lines[seen].is_local() else None
+        return seen, status
 
     def end(self, at_once: bool = False) -> None:
         """End the ranks and the launcher, and wait for them.

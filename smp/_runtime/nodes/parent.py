@@ -20,7 +20,7 @@ from smp.errors import MachineClosed, MachineError, ProgramError, SmpError, Unsu
 from ..host.pipe import Ready
 from ..host.workers import GRACE, NUDGE, PRESSED, START
 from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
-from ..program.failures import Death, Failure, RaisedBy, Unmatched
+from ..program.failures import Death, Failure, Lost, RaisedBy, Unmatched
 from ..program.place import Place
 from ..program.port import show
 from ..protocols import wait
@@ -57,6 +57,7 @@ class NodesParent(ParentMemory):
         self, processes: NodesProcesses, nodes: Nodes, start: Callable[[int, str], object], ctrl_c: HeldBack
     ) -> None:
         super().__init__(processes, nodes)
+        processes.leave = partial(self._tell, ("leave",))
         self._pending: set[int] = set()  # ranks that have not answered yet
         self._run, self._failed, self._stopped = 0, False, False  # failed: whether the last run has
         try:
@@ -187,18 +188,14 @@ class NodesParent(ParentMemory):
         return None
 
     def _ended(self, report: Callable[[], tuple[Any, ...] | None]) -> Failure:
-        """Return the failure that a processor has ended.
-
-        The others leave, because the launcher may say which has ended, and how, only after all have.
-        """
-        self._tell(("leave",))
+        """Return the failure that a processor has ended."""
         event = report()
         if event is None:
             raise MachineError("the launcher of the ranks was killed, and the ranks ended with it")
-        _, rank, code = event
+        what, rank, code = event
         self._processes.alive.discard(rank)
         self._pending.discard(rank)
-        return Death(rank, code, None)
+        return Lost(rank) if what == "lost" else Death(rank, code, None)
 
     def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
         deaths = [failure for failure in failures if isinstance(failure, Death)]

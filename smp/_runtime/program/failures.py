@@ -109,6 +109,17 @@ class Death(Failure):
         return error
 
 
+class Lost(Death):
+    """The connection to a processor on another computer was lost; its process may be there still."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(rank, None, None)
+
+    def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
+        message = f"the connection to processor {self.rank} of {size}, on another computer, was lost"
+        return ProcessorDied(message + "; the machine is closed: open a new one", self.rank, "")
+
+
 class Unmatched(Failure):
     """The processors were in different collectives."""
 
