@@ -21,6 +21,20 @@ MPI: dict[str, Callable[[int], smp.Machine]] = {"mpi": smp.mpi, **ON_NODES}
 """Kinds that need MPI.  Their tests have a marker of their own."""
 
 
+FOUR_NODES = {
+    f"test_{name}_of_all_kinds.py"
+    for name in ("arrays", "collectives", "combining", "failures", "messages", "supersteps")
+}
+"""Modules whose ordinary tests also run with a node for each processor; the others do so only in slow runs."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "mpi on a node each" in item.name and item.path.name not in FOUR_NODES:
+            item.add_marker(pytest.mark.slow)
+
+
 def marked(kinds: Iterable[str]) -> list[Any]:
     """Return the names of kinds as parameters, with those that need MPI and their marker."""
     return [*kinds, *(pytest.param(kind, marks=pytest.mark.mpi) for kind in MPI)]
