@@ -176,7 +176,8 @@ class NodesPort:
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         self._refuse_inside("copy_in")
         if out is not None:
-            must_agree(np.shape(array.stand_in()[index]), np.asarray(array.stand_in()[index]).dtype, out)
+            part = np.asarray(array.stand_in()[index])
+            must_agree(part.shape, part.dtype, out)
         found: NDArray[Any] = elements_of(array).read(index, out)
         return found
 

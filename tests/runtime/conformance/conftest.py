@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -26,12 +27,18 @@ FOUR_NODES = {
     for name in ("arrays", "collectives", "combining", "failures", "messages", "supersteps")
 }
 """Modules whose ordinary tests also run with a node for each processor; the others do so only in slow runs."""
+LONG = re.compile(
+    r"test_parts_of_one_length|test_the_worked_examples|test_all_boundaries.*-4-|test_the_published_median.*-6\]"
+)
+"""Tests that take seconds with MPI, and run there only in slow runs."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "mpi on a node each" in item.name and item.path.name not in FOUR_NODES:
+        with_mpi = item.get_closest_marker("mpi") is not None
+        partly = "mpi on a node each" in item.name and item.path.name not in FOUR_NODES
+        if partly or (with_mpi and LONG.match(item.name)):
             item.add_marker(pytest.mark.slow)
 
 
