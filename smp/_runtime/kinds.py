@@ -119,9 +119,8 @@ def mpi(
 
     Notes
     -----
-    It takes about a second to open.  If the process of a rank dies, MPI ends the
-    others: the run then ends with `ProcessorDied`, and the machine is closed.  In a script that a launcher runs, the
-    launcher ends the script as well.
+    It takes about a second to open.  If the process of a rank dies, MPI ends the others: the run then ends with
+    `ProcessorDied`, and the machine is closed.  In a script that a launcher runs, the launcher ends the script as well.
 
     Examples
     --------

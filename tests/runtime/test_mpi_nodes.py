@@ -428,6 +428,26 @@ def test_waits_at_cells_of_other_nodes_end(four: smp.Machine) -> None:
         four.cells(2).readfe(1, timeout=0.3)
 
 
+def test_ctrl_c_ends_a_wait_of_the_parent_and_not_the_machine(four: smp.Machine) -> None:
+    cells = four.cells(4)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        cells.readfe(3)
+    assert time.monotonic() - began < HARD
+    cells.writeef(3, 7)
+    assert cells.try_readfe(3) == (True, 7)
+    assert four.run(together).results == [6] * 4
+    with pytest.raises(Unsupported, match=r"proc.counters\(\)"):
+        cells.counters()
+
+
+def test_a_pin_with_too_few_cpus_is_refused_and_leaves_nothing(nothing_left: None) -> None:
+    words = [jobs.mpiexec(), "-launcher", "fork", "-hosts", "a:1,b:1", *NETWORK]
+    with pytest.raises(ValueError, match=r"pin=\[0\] must name a CPU for each of 2 processors"):
+        smp.mpi(2, launcher=words, pin=[0])
+
+
 def test_waiting_processors_are_served_in_the_order_in_which_they_came(four: smp.Machine) -> None:
     def program(proc: smp.Processor) -> Any:
         cells, order = proc.cells(1, at=2), proc.cells(1, full=True, at=0)

@@ -13,7 +13,7 @@ NETWORK = ["-genv", "MPIR_CVAR_CH4_NETMOD", "ofi", "-genv", "FI_PROVIDER", "tcp"
 
 
 def on_nodes(*processors: int) -> smp.Machine:
-    """Open a machine with so many processors on each node."""
+    """Open a machine, given the number of processors of each node."""
     hosts = ",".join(f"node{number}:{each}" for number, each in enumerate(processors))
     return smp.mpi(sum(processors), launcher=[mpiexec(), "-launcher", "fork", "-hosts", hosts, *NETWORK])
 

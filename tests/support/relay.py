@@ -23,7 +23,7 @@ def interface(name: str) -> int:
 
 
 def relay(first: str, second: str, delay: float) -> None:
-    """Pass packets on for ever."""
+    """Pass packets on until the process is killed."""
     other = dict(zip(ends := [interface(first), interface(second)], reversed(ends), strict=True))
     waiting: deque[tuple[float, int, bytes]] = deque()
     while True:

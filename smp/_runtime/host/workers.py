@@ -21,16 +21,15 @@ import math
 import os
 import select
 import signal
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from smp._computer.interrupt import HeldBack
-from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError, Unsupported, WaitTimeout
+from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError
 
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_cells
@@ -46,6 +45,7 @@ from ..protocols.entry_points import core
 from ..protocols.placement import PLACEMENT_WORDS, TURNS_AT
 from ..shared_memory.last_seen import Board
 from ..shared_memory.layout import boards_at, clear_messages, header, introduce
+from .calls import GRACE, Calls
 from .deadlock import ProgressCheck
 from .launcher import PATIENCE
 from .pipe import Allocate, Ready
@@ -54,14 +54,13 @@ from .processes import Processes
 from .surroundings import specification
 from .worker import STOP
 
-GRACE = 0.5  # seconds for the other workers to notice a failure by themselves
 PRESSED = 2.0  # the same after a Ctrl-C; a second Ctrl-C ends this time at once
 NUDGE = 0.2  # seconds between two signals to workers that have not stopped
 START = 60.0  # seconds for the workers to start; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
 
-class Workers:
+class Workers(Calls):
     """The workers of one machine.
 
     Parameters
@@ -84,11 +83,7 @@ class Workers:
     first_touch = True
 
     def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
-        self.kind, self.size, self.closed = kind, len(cpus), ""  # closed: the reason, once it is
-        self._owner = os.getpid()
-        self._pending: set[int] = set()  # ranks that have not answered yet
-        self._stopped = False
-        self._calling = threading.Lock()
+        super().__init__(kind, len(cpus))
         core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:
@@ -147,23 +142,12 @@ class Workers:
         self._words[: wait.OF_A_RUN] = self._turns[:] = 0
         clear_messages(self.segment, self.size)
         console.begin()
-        why = "an exception interrupted a run"
         try:
-            check = self._check(timeout, helpers)
-            answers, blocks = self._collect(ctrl_c, None, ("run", what, streams, timeout is not None), check)
-        except (ProgramError, WaitTimeout) as error:
-            if self._stopped:
-                why = "close() was called while its program ran"
-                raise MachineClosed(f"this machine was closed: {why}") from None
-            why = str(error).splitlines()[0].removesuffix("; the machine is closed: open a new one")
-            raise
-        except (MachineError, KeyboardInterrupt) as error:
-            why = str(error) or "Ctrl-C ended a run, and not all processors stopped by themselves"
-            raise
+            with self._one_call():
+                check = self._check(timeout, helpers)
+                answers, blocks = self._collect(ctrl_c, None, ("run", what, streams, timeout is not None), check)
         finally:
-            if self._pending or len(self._workers.alive) < self.size:
-                self.close(why, patience=0.0)
-            else:
+            if not self.closed:
                 self._words[wait.ABORT] = 0  # threads of this process may wait at cells between runs
             console.show()
             del block
@@ -184,18 +168,8 @@ class Workers:
         self._must_be_open()
         return self.segment.allocate(nbytes)
 
-    def trace(self) -> Sequence[tuple[int, int, str, str]]:
-        """Raise `Unsupported`: no steps are kept."""
-        why = f"the processors of the {self.kind} machine run at the same time, so there is no list of steps"
-        raise Unsupported(f"{why}; smp.emulated(..., trace=True) keeps one")
-
-    def _must_be_open(self) -> None:
-        if self.closed:
-            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.{self.kind}()")
-        if os.getpid() != self._owner:
-            raise MachineError(
-                f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
-            )
+    def _alive(self) -> Collection[int]:
+        return self._workers.alive
 
     def _handed_over(self, message: bytes) -> tuple[bytes | tuple[int, int], Block | None]:
         """Return what to send for a message (itself, or its place in the segment), and its block if it has one."""
@@ -318,11 +292,7 @@ class Workers:
 
     def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
         error = first(failures, int(self._words[wait.ABORT])).error(answers, self.size)
-        stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
-        if stubborn:
-            who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
-            error.add_note(f"{who} did not stop within {GRACE} s and {'were' if len(stubborn) > 1 else 'was'} killed.")
-        return error
+        return self._noted(error, failures)
 
     def stop(self) -> None:
         """Kill the workers during a call that another thread waits for; the call then fails and closes the machine."""
@@ -341,7 +311,6 @@ class Workers:
         self._workers.signal(self._pending, STOP)
 
     def close(self, why: str, patience: float = GRACE) -> None:
-        """End the workers and wait until they are gone; they get ``patience`` seconds to end by themselves."""
         with HeldBack():
             if self.closed:
                 return

@@ -147,9 +147,13 @@ class Cells:
                 f"{NAMES[op]} of cell {i} waited {timeout} s and the cell did not become "
                 f"{'empty' if op == cell.WRITEEF else 'full'}; give it longer, or see which thread should change it"
             )
-        if self._block.segment.file.closed:
+        if self._is_closed():
             raise MachineClosed("the machine of these cells is closed: no thread will change them any more")
         raise Aborted("the run has failed: no thread may wait any more")
+
+    def _is_closed(self) -> bool:
+        """Return True if the machine of these cells is closed."""
+        return self._block.segment.file.closed
 
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
         address, own = self._at(i), self._threads.own()

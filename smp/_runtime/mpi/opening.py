@@ -43,33 +43,40 @@ def opened(
         ranks = RankProcesses(World(size, command, joined=False, far=far)) if job is None else ranks_of_job(job)
         try:
             ranks.prepare(ctrl_c, time.monotonic() + START)
-            if ranks.places[-1][0] > 0:
-                return _on_nodes(ranks, pin, ctrl_c)
-            places = places_of(size, cpus, pin)
+            several = ranks.places[-1][0] > 0
+            places = [None] * size if several else places_of(size, cpus, pin)
+            named = _named(pin, size) if several else []
         except BaseException:
             ranks.close()
             raise
+        if several:
+            return _on_nodes(ranks, pin is True, named, ctrl_c)
     roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
     return Workers("mpi", lambda: ranks, places, roomy)
 
 
-def _on_nodes(ranks: RankProcesses, pin: bool | Sequence[int] | None, ctrl_c: HeldBack) -> NodesParent:
+def _named(pin: bool | Sequence[int] | None, size: int) -> list[int]:
+    """Return the CPUs that a user names for processors on several nodes, if any."""
+    if pin is None or isinstance(pin, bool):
+        return []
+    named = [operator.index(cpu) for cpu in pin]
+    if len(named) < size:
+        raise ValueError(f"pin={named} must name a CPU for each of {size} processors")
+    return named
+
+
+def _on_nodes(ranks: RankProcesses, pinned: bool, named: Sequence[int], ctrl_c: HeldBack) -> NodesParent:
     cpus, nodes = usable_cpus(), Nodes([node for node, _ in ranks.places])
-    named = [operator.index(cpu) for cpu in pin] if pin and pin is not True else []
-    if named and len(named) < len(nodes.of):
-        raise ValueError(f"pin={named} must name a CPU for each of {len(nodes.of)} processors")
-    crowded = max(place for _, place in ranks.places) >= len(cpus)
+    crowded = max(nodes.count) > len(cpus)
 
     def start(rank: int, key: str) -> None:
         place = ranks.places[rank][1]
-        given = cpus[place % len(cpus)] if pin is True else named[rank] if named else None
-        path = [entry for entry in sys.path if isinstance(entry, str)]
         specification = {
             "key": key,
             "nodes": nodes.of,
-            "path": path,
+            "path": [entry for entry in sys.path if isinstance(entry, str)],
             "cwd": os.getcwd(),
-            "pin": given,
+            "pin": cpus[place % len(cpus)] if pinned else named[rank] if named else None,
             "spin": not crowded,
         }
         ranks.start_on_nodes(rank, specification)

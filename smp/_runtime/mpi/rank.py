@@ -74,7 +74,7 @@ class Rank:
         self._line = Line(connection)
         who = Hello(self._comm.rank, self._comm.size, node, os.getpid(), _library(mpi), _shared_files())
         self._line.send(who)
-        self._mail = MPIMail(mpi, self._comm)  # all ranks do this together
+        self._mail: MPIMail | None = None  # once a machine of several nodes needs it
         threading.Thread(target=self._watch, name="smp parent", daemon=True).start()
 
     def serve(self) -> None:
@@ -85,7 +85,8 @@ class Rank:
             (worker.opened(self._line, fds) if fds else self._opened_on_nodes()).serve()
             self._serving = False
             self._line.send(Idle())
-        self._mail.close()
+        if self._mail is not None:
+            self._mail.close()
         self._comm.Free()
         self._of_node.Free()
         self._mpi.Finalize()
@@ -99,6 +100,8 @@ class Rank:
             os.chdir(spec["cwd"])
         if spec["pin"] is not None:
             os.sched_setaffinity(0, [spec["pin"]])
+        if self._mail is None:
+            self._mail = MPIMail(self._mpi, self._comm)  # all ranks do this together
         segment = shared_in(self._of_node)
         return NodesWorker(self._line, self._mail, Nodes(spec["nodes"]), segment, spec["key"], spec["spin"])
 

@@ -43,6 +43,7 @@ class RankProcesses(NodesProcesses):
         self._broken = False  # whether a rank has died: the others may hang
         self._died: dict[int, int | None] | None = None  # exit status of each rank, once one has ended
         self._ends = select.epoll()
+        self._lost = select.epoll()  # its events come in the order in which the lines have ended
 
     def prepare(self, ctrl_c: HeldBack, deadline: float) -> None:
         if self.lines:  # it was called when it was not yet known on how many nodes the ranks are
@@ -52,6 +53,8 @@ class RankProcesses(NodesProcesses):
         self.lines = list(self._world.lines)
         for fd in filter(None, self._world.pidfds):
             self._ends.register(fd, select.EPOLLIN)
+        for line in self.lines:
+            self._lost.register(line.fileno(), select.EPOLLRDHUP)
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -70,6 +73,7 @@ class RankProcesses(NodesProcesses):
     def lost(self, rank: int) -> tuple[Any, ...] | None:
         self._broken = True
         if self._died is None:
+            rank = self._first_lost(rank)
             first = self._world.first_death(rank, self.leave)
             if first is None:
                 return None
@@ -77,6 +81,14 @@ class RankProcesses(NodesProcesses):
             rank = first[0]
         status = self._died.get(rank, KILLED)
         return ("lost", rank, status) if status is None else ("ended", rank, status)
+
+    def _first_lost(self, seen: int) -> int:
+        """Return the rank whose line has ended first.
+
+        A process that ends closes its line before the launcher knows of its end, and kills the others.
+        """
+        lost = [fd for fd, _ in self._lost.poll(0)]
+        return next((rank for fd in lost for rank, line in enumerate(self.lines) if line.fileno() == fd), seen)
 
     def _start(self, rank: int, fds: Sequence[int]) -> None:
         self.lines[rank].send_fds(fds)
@@ -129,6 +141,7 @@ class RankProcesses(NodesProcesses):
     def close(self) -> None:
         global _serving
         self._ends.close()
+        self._lost.close()
         for box in self._boxes:
             box.close()
         if self._world.joined:
@@ -138,6 +151,7 @@ class RankProcesses(NodesProcesses):
 
     def forget(self) -> None:
         self._ends.close()
+        self._lost.close()
         super().forget()
         self._world.forget()
 

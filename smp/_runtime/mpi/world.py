@@ -40,8 +40,8 @@ LAST = 1 << 16
 LINES = 6
 """Lines of a launcher's last words that an error shows."""
 _DEATHS = (
-    re.compile(r"PID (?P<pid>\d+) RUNNING AT .*?EXIT CODE: (?P<code>\d+)(?:.*?\(signal (?P<signal>\d+)\))?", re.S),
-    re.compile(r"PID (?P<pid>\d+) on node \S+ exited on signal (?P<signal>\d+)"),
+    re.compile(r"PID \d+ RUNNING AT .*?EXIT CODE: (?P<code>\d+)(?:.*?\(signal (?P<signal>\d+)\))?", re.S),
+    re.compile(r"PID \d+ on node \S+ exited on signal (?P<signal>\d+)"),
 )
 """Last words of MPICH's launcher, and of Open MPI's."""
 
@@ -101,7 +101,6 @@ class World:
         self.lines: list[Line] = []
         self.pidfds: list[int | None] = []
         self.places: list[tuple[int, int]] = []
-        self._pids: list[int] = []
         self._files: set[str] = set()
         self._words = [io.FileIO(os.memfd_create(f"smp-launcher-{name}"), "r+") for name in ("output", "errors")]
         self._shown = [0, 0]  # bytes of these that the user has seen
@@ -145,7 +144,6 @@ class World:
                 raise KeyboardInterrupt
         self.lines = [came[rank][0] for rank in range(self.size)]
         hellos = [came[rank][1] for rank in range(self.size)]
-        self._pids = [hello.pid for hello in hellos]
         self.pidfds = [os.pidfd_open(hello.pid) if self.lines[hello.rank].is_local() else None for hello in hellos]
         nodes = [hello.node for hello in hellos]
         self.places = [(sorted(set(nodes)).index(node), nodes[:rank].count(node)) for rank, node in enumerate(nodes)]
@@ -207,8 +205,8 @@ class World:
         """Return the rank that ended first, and its exit status, negative for a signal; None if only its line is lost.
 
         Return None if the launcher was killed, and the ranks have ended with it.  When a rank ends early, the launcher
-        ends the others and then itself.  It names a rank that a signal has ended, and takes over the status of a rank
-        that has ended by itself, which is the one that was ``seen`` to be gone.
+        ends the others and then itself.  It says which signal has ended a rank, or takes over its status.  It may name
+        one that it has ended itself, so the rank is the one that was ``seen`` to be gone first.
         """
         for end, seconds in ((lambda: None, SOON), (leave, PATIENCE)):
             end()
@@ -217,13 +215,10 @@ class World:
                 break
         if self.joined:  # it is rank 0 itself
             return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
-        text = self._text()
-        for pattern in _DEATHS:
-            found = pattern.search(text)
-            ranks = [rank for rank, pid in enumerate(self._pids) if found is not None and int(found["pid"]) == pid]
-            if found is not None and ranks:  # computers may use the same numbers for their processes
-                number = found["signal"] or (found["code"] if self._starter.returncode == UNTOLD else None)
-                return seen if seen in ranks else ranks[0], -int(number) if number else int(found["code"])
+        found = next((found for pattern in _DEATHS if (found := pattern.search(self._text()))), None)
+        if found is not None:
+            number = found["signal"] or (found["code"] if self._starter.returncode == UNTOLD else None)
+            return seen, -int(number) if number else int(found["code"])
         status = self._starter.returncode
         if status is not None and status < 0:
             return None

@@ -40,6 +40,10 @@ class CellService:
         progress.on("cell", self._asked)
         progress.on("celled", self._answered)
 
+    def begin_run(self) -> None:
+        """Forget what came for requests of the previous run."""
+        self._answers.clear()
+
     def ask(self, to: int, request: Request) -> tuple[int, int]:
         """Have a request carried out by another processor; return the status and the bits."""
         with self._progress.lock:

@@ -50,6 +50,7 @@ class CellsOnNodes(Cells):
             super().__init__(block, about.n, about.dtype, about.words, about.retries, threads)
             self._address -= int(self._bounds[node]) * self._bytes  # where cell 0 would be
         self._n, self.dtype, self._add = about.n, about.dtype, addition(about.dtype)
+        self._first, self._end = (int(self._bounds[node]), int(self._bounds[node + 1])) if node >= 0 else (0, 0)
 
     @property
     def name(self) -> Name:
@@ -78,7 +79,15 @@ class CellsOnNodes(Cells):
         )
 
     def _is_near(self, i: Any) -> bool:
-        return self._holder(i)[0] == self._node
+        index = operator.index(i)
+        return self._first <= (index if index >= 0 else index + self._n) < self._end
+
+    def _is_closed(self) -> bool:
+        return False  # otherwise the request has been refused
+
+    def counters(self) -> np.ndarray[Any, np.dtype[np.void]]:
+        """Raise `Unsupported`: each processor counts for itself."""
+        raise Unsupported("the streams of several nodes have no common counters: ask each processor, proc.counters()")
 
     def _value(self, bits: int) -> Any:
         return np.array([bits], np.int64).view(self.dtype)[0].item()

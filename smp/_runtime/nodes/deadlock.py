@@ -48,7 +48,6 @@ class ProbedRun:
         self._wave = 0
         self._came: dict[int, Probed] = {}
         self._before: list[tuple[int, int, int]] | None = None
-        self._since = [math.inf] * size  # when each was first seen in its present wait
         self._tick = TICK
         now = time.monotonic()
         self._end = math.inf if timeout is None else now + timeout

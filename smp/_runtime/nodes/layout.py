@@ -1,7 +1,9 @@
 """The nodes of a machine, and the parts of arrays that they hold.
 
-processors    0   1  │  2   3   4  │  5   6      neighbours share a node
-elements      ───────┼─────────────┼───────      a node holds the shares of its processors, one after another
+    processors    0   1  │  2   3   4  │  5   6
+    elements      ───────┼─────────────┼───────
+
+Neighbours share a node.  A node holds the shares of its processors, one after another.
 """
 
 from __future__ import annotations

@@ -15,10 +15,11 @@ from functools import partial
 from typing import Any
 
 from smp._computer.interrupt import HeldBack
-from smp.errors import MachineClosed, MachineError, ProgramError, SmpError, Unsupported, WaitTimeout
+from smp.errors import MachineClosed, MachineError, ProgramError, SmpError
 
+from ..host.calls import GRACE
 from ..host.pipe import Ready
-from ..host.workers import GRACE, NUDGE, PRESSED, START
+from ..host.workers import NUDGE, PRESSED, START
 from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
 from ..program.failures import Death, Failure, Lost, RaisedBy, Unmatched
 from ..program.place import Place
@@ -49,7 +50,6 @@ class NodesParent(ParentMemory):
         If the processors do not start.
     """
 
-    kind = "mpi"
     first_touch = False
     pages = ""
 
@@ -58,8 +58,7 @@ class NodesParent(ParentMemory):
     ) -> None:
         super().__init__(processes, nodes)
         processes.leave = partial(self._tell, ("leave",))
-        self._pending: set[int] = set()  # ranks that have not answered yet
-        self._run, self._failed, self._stopped = 0, False, False  # failed: whether the last run has
+        self._run, self._failed = 0, False  # failed: whether the last run has
         try:
             for rank in range(self.size):
                 start(rank, self.key)
@@ -84,24 +83,11 @@ class NodesParent(ParentMemory):
             self._run, self._failed = self._run + 1, True
             hold = Hold(self._run)
             self._holds.add(hold)
-            why = "an exception interrupted a run"
-            try:
+            with self._one_call():
                 probed = ProbedRun(self.size, self._probe, timeout)
                 answers = self._collect(ctrl_c, None, ("run", message, streams, self._run), probed)
-                self._failed = False
-                return answers, hold
-            except (ProgramError, WaitTimeout) as error:
-                if self._stopped:
-                    why = "close() was called while its program ran"
-                    raise MachineClosed(f"this machine was closed: {why}") from None
-                why = str(error).splitlines()[0].removesuffix("; the machine is closed: open a new one")
-                raise
-            except (MachineError, KeyboardInterrupt) as error:
-                why = str(error) or "Ctrl-C ended a run, and not all processors stopped by themselves"
-                raise
-            finally:
-                if self._pending or len(self._processes.alive) < self.size:
-                    self.close(why, patience=0.0)
+            self._failed = False
+            return answers, hold
 
     def _collect(
         self, ctrl_c: HeldBack, until: float | None, order: tuple[Any, ...] | None, probed: ProbedRun | None
@@ -198,24 +184,15 @@ class NodesParent(ParentMemory):
         return Lost(rank) if what == "lost" else Death(rank, code, None)
 
     def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
-        deaths = [failure for failure in failures if isinstance(failure, Death)]
-        error = (deaths or failures)[0].error(answers, self.size)
-        stubborn = self._pending - {failure.rank for failure in deaths}
-        if stubborn:
-            who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
-            error.add_note(f"{who} did not stop within {GRACE} s and {'were' if len(stubborn) > 1 else 'was'} killed.")
-        return error
+        first = next((failure for failure in failures if isinstance(failure, Death)), failures[0])
+        error = first.error(answers, self.size)
+        return self._noted(error, failures)
 
     def _probe(self, wave: int) -> None:
         self._tell(("probe", wave))
 
     def _kill(self, rank: int) -> None:
         self._processes.send(rank, ("kill",))
-
-    def trace(self) -> Sequence[tuple[int, int, str, str]]:
-        """Raise `Unsupported`: no steps are kept."""
-        why = "the processors of the mpi machine run at the same time, so there is no list of steps"
-        raise Unsupported(f"{why}; smp.emulated(..., trace=True) keeps one")
 
     def stop(self) -> None:
         """Kill the processors during a call that another thread waits for; the call fails and closes the machine."""
@@ -226,7 +203,6 @@ class NodesParent(ParentMemory):
             self._calling.release()
 
     def close(self, why: str, patience: float = GRACE) -> None:
-        """End the processors and wait until they are gone; they get ``patience`` seconds to end by themselves."""
         with HeldBack():
             if self.closed:
                 return

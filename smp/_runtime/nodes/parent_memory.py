@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import secrets
 import select
-import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smp._computer.interrupt import HeldBack
-from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, Unsupported
+from smp.errors import MachineClosed, OutOfSharedMemory, Unsupported
 
+from ..host.calls import Calls
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, checked_cells
 from ..protocols import wait
@@ -50,7 +49,7 @@ class Hold:
         self.run = run
 
 
-class ParentMemory:
+class ParentMemory(Calls):
     """The arrays and cells of a machine, as its parent uses them.
 
     Parameters
@@ -62,20 +61,15 @@ class ParentMemory:
 
     Attributes
     ----------
-    size : int
-        Number of processors.
     key : str
         Name of the machine, the same in all its processes.
-    closed : str
-        Reason why the machine is closed; empty while it is open.
     """
 
     rank = None
 
     def __init__(self, processes: NodesProcesses, nodes: Nodes) -> None:
-        self.size, self.closed, self.key = len(nodes.of), "", secrets.token_hex(8)
-        self._owner, self._processes, self._nodes = os.getpid(), processes, nodes
-        self._calling = threading.Lock()
+        super().__init__("mpi", len(nodes.of))
+        self.key, self._processes, self._nodes = secrets.token_hex(8), processes, nodes
         self._numbers, self._tickets = itertools.count(1), itertools.count(1)
         self._made: weakref.WeakSet[ElementsInParts | CellsOnNodes] = weakref.WeakSet()
         self._holds: weakref.WeakSet[Hold] = weakref.WeakSet()
@@ -83,9 +77,8 @@ class ParentMemory:
         self._sources: dict[int, int | None]
         holders[self.key] = self
 
-    def close(self, why: str, patience: float) -> None:
-        """End the processors; see `NodesParent`."""
-        raise NotImplementedError
+    def _alive(self) -> Collection[int]:
+        return self._processes.alive
 
     def _tell(self, order: tuple[Any, ...]) -> None:
         """Send an order to all processors, of which no answer is awaited."""
@@ -134,13 +127,15 @@ class ParentMemory:
     def _ask(self, orders: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Send orders to processors that are idle; return what each has found."""
         with HeldBack() as ctrl_c:
-            if ctrl_c.presses:
-                raise KeyboardInterrupt
             ticket, came = next(self._tickets), dict[int, Any]()
             for rank, (what, *content) in orders.items():
                 self._processes.send(rank, (what, ticket, *content))
             while len(came) < len(orders):
-                for fd, _ in ctrl_c.poll(self._poll, None):
+                events = ctrl_c.poll(self._poll, None)
+                if ctrl_c.presses > 1:  # a processor does not answer
+                    self.close("Ctrl-C ended an access to its memory", patience=0.0)
+                    raise KeyboardInterrupt
+                for fd, _ in events:
                     source = self._sources[fd]
                     try:
                         if source is None:
@@ -153,6 +148,8 @@ class ParentMemory:
                         if message.error:
                             raise OutOfSharedMemory(f"processor {source}: {message.error}")
                         came[source] = message.found
+        if ctrl_c.presses:
+            raise KeyboardInterrupt
         return came
 
     def _keep(self) -> None:
@@ -197,11 +194,3 @@ class ParentMemory:
                     return status, bits
         finally:
             self._calling.release()
-
-    def _must_be_open(self) -> None:
-        if self.closed:
-            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.mpi()")
-        if os.getpid() != self._owner:
-            raise MachineError(
-                f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
-            )

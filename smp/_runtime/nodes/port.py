@@ -92,8 +92,7 @@ class NodesPort:
     ) -> None:
         self.rank, self.size, self.key, self.output = mail.rank, mail.size, key, output
         self.node_memory, self._nodes = node_memory, nodes
-        self.progress = Progress(mail, spin)
-        self.progress.go_on, self.progress.ended = self._go_on, self._end_waits
+        self.progress = Progress(mail, spin, self._go_on, self._end_waits)
         self.parts = Parts(self.progress, self.rank, nodes, node_memory.segment)
         self.far = self.parts.far
         self._rounds = Rounds(self.progress, self.rank, self.size)
@@ -119,6 +118,7 @@ class NodesPort:
             self._run, self._made = run, 0
             self._rounds.begin_run()
             self.network.begin_run()
+            self.cell_service.begin_run()
             self.progress.begin_run(run)
 
     def packets_left(self) -> bool:

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from smp.errors import Aborted, MachineError
+from smp.errors import MachineError
 
 from .mail import Mail, Message, Octets, Transfer
 
@@ -39,6 +39,10 @@ class Progress:
     mail : Mail
     spin : bool
         Whether waits look without a nap at first, because each processor has a CPU of its own.
+    go_on : callable
+        Raises an error if the run ends.
+    ended : callable
+        Called with the cause when the run ends.
 
     Attributes
     ----------
@@ -50,15 +54,11 @@ class Progress:
         Numbers of messages and transfers to and from other processors, since the machine was opened.
     waits : int
         Number of waits of the program.
-    go_on : callable
-        Raises an error if the run ends.
-    ended : callable
-        Called with the cause when the run ends.
     broken : callable
         Called when the service thread ends by an exception.
     """
 
-    def __init__(self, mail: Mail, spin: bool) -> None:
+    def __init__(self, mail: Mail, spin: bool, go_on: Callable[[], object], ended: Callable[[int], object]) -> None:
         self.lock = threading.RLock()
         self.cause = self.sent = self.got = self.waits = 0
         self._mail, self._spin = mail, SPIN if spin else 0
@@ -72,14 +72,9 @@ class Progress:
         self._waits_for: Ready | None = None
         self._in_wait, self._closed = 0, False  # in_wait: number of threads that wait, and look
         self._main = threading.get_ident()  # the thread that runs the program
-        self.go_on: Callable[[], object] = self._go_on
-        self.ended: Callable[[int], object] = lambda cause: None
+        self.go_on, self._ended = go_on, ended
         self._service = threading.Thread(target=self._serve, name="smp messages", daemon=True)
         self.broken: Callable[[], object] = lambda: None
-
-    def _go_on(self) -> None:
-        if self.cause:
-            raise Aborted
 
     def begin(self) -> None:
         """Begin to look for messages."""
@@ -124,7 +119,7 @@ class Progress:
         with self.lock:
             if not self.cause:
                 self.cause = cause
-                self.ended(cause)
+                self._ended(cause)
 
     def send(self, to: int, kind: str, *content: Any) -> None:
         """Send a message, of this run if messages of its kind are."""

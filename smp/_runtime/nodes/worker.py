@@ -1,17 +1,18 @@
 """A processor of a machine of several nodes, in the process of a rank.
 
-program's thread    runs the calls that the parent sends, one after another
-line's thread       reads what else the parent sends, also while a program runs:
+    program's thread    runs the calls that the parent sends, one after another
+    service thread      looks for messages of other processors (see ``progress``)
+    line's thread       reads what else the parent sends, also while a program runs
 
-    make, place, keep, read, write      arrays of the parent, and their elements
-    fill, cell                  cells of the parent, and operations on them
-    abort                       the run ends; waits see it, and STOP ends plain Python code
-    probe                       whether the program waits, and the numbers of messages, for the deadlock check
-    clear                       the next run may begin, after one that has failed
-    shown                       lines that this processor has printed were shown
-    leave, kill                 end this process, because another has ended or this one does not stop
+The parent sends, apart from calls:
 
-service thread      see ``progress``
+    make, place, keep, read, write    arrays of the parent, and their elements
+    fill, cell                        cells of the parent, and operations on them
+    abort                             the run ends: waits see it, and STOP ends plain Python code
+    probe                             the deadlock check asks for the state of the program and the numbers of messages
+    clear                             the next run may begin, after one that has failed
+    shown                             the parent has shown lines that this processor has printed
+    leave, kill                       this process ends, because another has ended or this one does not stop
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ class SentOutput(Output):
     """Sends lines to the parent, which says when it has shown them."""
 
     def __init__(self, send: Callable[[Any], object], go_on: Callable[[], object]) -> None:
-        self._send, self.go_on, self._sent = send, go_on, 0
+        self._send, self._go_on, self._sent = send, go_on, 0
 
     def show(self, text: str, lines: int, error: bool) -> None:
         self._sent += lines
         self._send(Printed(text, lines, error))
 
     def settled(self) -> bool:
-        self.go_on()
+        self._go_on()
         return self._shown == self._sent
 
     def were_shown(self, lines: int) -> None:
@@ -78,12 +79,11 @@ class NodesWorker:
 
     def __init__(self, line: Line, mail: Mail, nodes: Nodes, segment: Segment, key: str, spin: bool) -> None:
         self._line, self._sending, self.pid = line, threading.Lock(), os.getpid()
-        output = SentOutput(self._send, lambda: None)
+        self._output = SentOutput(self._send, lambda: self.port.progress.go_on())
         node = nodes.of[mail.rank]
         place, count = mail.rank - nodes.first[node], nodes.count[node]
         memory = memory_of(segment, mail.rank, place, count, spin)
-        self.port = NodesPort(mail, nodes, memory, key, output, spin)
-        output.go_on = self.port.progress.go_on
+        self.port = NodesPort(mail, nodes, memory, key, self._output, spin)
         self.port.progress.broken = partial(leave, 1)  # without this thread, others would wait for ever
         self._calls: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._main = threading.get_ident()
@@ -141,7 +141,7 @@ class NodesWorker:
             "write": self._write_elements,
             "abort": self._abort,
             "probe": self._probe,
-            "shown": self.port.output.were_shown,  # type: ignore[attr-defined]
+            "shown": self._output.were_shown,
             "leave": lambda: leave(0),
             "kill": lambda: os.kill(self.pid, signal.SIGKILL),
         }

@@ -1,0 +1,83 @@
+"""The part of a machine's parent that does not depend on where its processors are: one call at a time, and its end."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+
+from smp.errors import MachineClosed, MachineError, ProgramError, SmpError, Unsupported, WaitTimeout
+
+from ..program.failures import Death, Failure
+
+GRACE = 0.5  # seconds for the other processors to notice a failure by themselves
+
+
+class Calls:
+    """The calls of one machine.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the kind of machine; the function ``smp.KIND`` opens one.
+    size : int
+        Number of processors.
+    closed : str
+        Reason why the machine is closed; empty while it is open.
+    """
+
+    def __init__(self, kind: str, size: int) -> None:
+        self.kind, self.size, self.closed = kind, size, ""
+        self._owner = os.getpid()
+        self._pending: set[int] = set()  # ranks that have not answered yet
+        self._stopped = False
+        self._calling = threading.Lock()
+
+    def _alive(self) -> Collection[int]:
+        """Return the ranks whose end has not been reported."""
+        raise NotImplementedError
+
+    def close(self, why: str, patience: float = GRACE) -> None:
+        """End the processors and wait until they are gone; they get ``patience`` seconds to end by themselves."""
+        raise NotImplementedError
+
+    def trace(self) -> Sequence[tuple[int, int, str, str]]:
+        """Raise `Unsupported`: no steps are kept."""
+        why = f"the processors of the {self.kind} machine run at the same time, so there is no list of steps"
+        raise Unsupported(f"{why}; smp.emulated(..., trace=True) keeps one")
+
+    def _must_be_open(self) -> None:
+        if self.closed:
+            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.{self.kind}()")
+        if os.getpid() != self._owner:
+            raise MachineError(
+                f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
+            )
+
+    @contextmanager
+    def _one_call(self) -> Iterator[None]:
+        """Close the machine after a call that some processors have not answered, or in which one has ended."""
+        why = "an exception interrupted a run"
+        try:
+            yield
+        except (ProgramError, WaitTimeout) as error:
+            if self._stopped:
+                why = "close() was called while its program ran"
+                raise MachineClosed(f"this machine was closed: {why}") from None
+            why = str(error).splitlines()[0].removesuffix("; the machine is closed: open a new one")
+            raise
+        except (MachineError, KeyboardInterrupt) as error:
+            why = str(error) or "Ctrl-C ended a run, and not all processors stopped by themselves"
+            raise
+        finally:
+            if self._pending or len(self._alive()) < self.size:
+                self.close(why, patience=0.0)
+
+    def _noted(self, error: SmpError, failures: Sequence[Failure]) -> SmpError:
+        """Return the error of a run, with a note that names the processors that had to be killed."""
+        stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
+        if stubborn:
+            who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
+            error.add_note(f"{who} did not stop within {GRACE} s and {'were' if len(stubborn) > 1 else 'was'} killed.")
+        return error
