@@ -39,11 +39,13 @@ class Machine(MachineMemory):
     ----------
     size : int
         Number of processors.
+    nodes : list of int
+        Node of each processor, from 0.  The processors of a node share memory; only a machine of MPI may have several.
     """
 
     def __init__(self, processors: Processors, streams: int = 1, seed: int | None = None) -> None:
         self._processors, self._streams, self._seed = processors, streams, seed
-        self.size = processors.size
+        self.size, self.nodes = processors.size, list(processors.nodes)
         self._busy = threading.Lock()
         self._runner = 0  # identifier of the thread that waits for a program; 0 if none does
         self._finalizer = weakref.finalize(self, _drop, processors)
@@ -181,7 +183,7 @@ class Machine(MachineMemory):
                 self._busy.release()
         results = received(sent, [load_result(rank, answer.result) for rank, answer in enumerate(answers)])
         del arrays  # arrays made by processors end here, unless a result refers to them
-        return Run(results, records, self._processors.kind, warmup, number)
+        return Run(results, records, self._processors.kind, warmup, number, self.nodes)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:

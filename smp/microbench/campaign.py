@@ -33,6 +33,7 @@ from .method.budget import LEAST, share_out
 from .method.clocks import HostClock, clock_rate
 from .method.placement import records
 from .method.plan import MODES, Measurement, Plan, Stopped
+from .method.ranks import Ranks
 from .method.samples import Samples, samples_of
 from .sections import IMPORTANCE, SECTIONS
 
@@ -41,9 +42,9 @@ Ended = Callable[[str, float], None]
 """Called when a section has ended, with its name and the seconds that it took."""
 
 
-def make_plan(mode: str, processors: Sequence[int], seed: int, word_bytes: int = 8) -> Plan:
-    """Return a plan for this machine."""
-    return Plan(mode, tuple(processors), seed, line_bytes(), word_bytes, tuple(caches()))
+def make_plan(mode: str, processors: Sequence[int], seed: int, word_bytes: int = 8, ranks: Ranks | None = None) -> Plan:
+    """Return a plan for this machine, or for a machine of MPI."""
+    return Plan(mode, tuple(processors), seed, line_bytes(), word_bytes, tuple(caches()), ranks=ranks)
 
 
 class Campaign:
@@ -80,13 +81,16 @@ class Campaign:
             "version": VERSION,
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "smp": version.VERSION,
-            "machine": machine(clock_rate()) | ({"name": name} if name else {}),
+            "machine": machine(clock_rate())
+            | ({"name": name} if name else {})
+            | ({"kind": "mpi"} if plan.ranks else {}),
             "facts": gather(),
             "conditions": {
                 "mode": plan.mode,
                 "seed": plan.seed,
                 "processors": list(plan.processors),
                 "word_bytes": plan.word_bytes,
+                "ranks": str(plan.ranks) if plan.ranks else None,
                 "load_before": load(),
                 "budget_s": budget_s,
                 "interrupted": True,  # until it has ended by itself
@@ -208,10 +212,10 @@ class Campaign:
 
     def _fitted(self) -> Profile | None:
         """Return the profile whose cost functions predict: this one, or the last one of this machine that has any."""
-        if (self.profile.data.get("access") or {}).get("functions"):
+        if self.profile.predicts:
             return self.profile
         try:
-            return Profile.find()
+            return Profile.find(self.profile.kind)
         except ProfileError:
             return None
 
@@ -253,7 +257,7 @@ class Campaign:
         finally:
             beside.unlink(missing_ok=True)
             self.profile.save(profile)
-        if (self.profile.data.get("access") or {}).get("functions"):
+        if self.profile.predicts:
             Profile(self.profile.data).keep()
         return [profile, samples]
 
@@ -271,7 +275,7 @@ def _task(data: Mapping[str, Any]) -> Any:
     """Return the settings that identify an interrupted measurement; None if the profile is complete or damaged."""
     try:
         unfinished, conditions = data["unfinished"], data["conditions"]
-        how = [conditions[key] for key in ("mode", "seed", "processors", "word_bytes")]
+        how = [conditions.get("ranks"), *(conditions[key] for key in ("mode", "seed", "processors", "word_bytes"))]
         return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
     except (LookupError, TypeError, AttributeError):
         return None

@@ -34,7 +34,8 @@ from ..profiles.published import PUBLISHED, PublishedProfile, opened
 from .calibration.kernels import KERNELS, NAMES, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan
-from .measuring import add_options, measure
+from .measuring import add_options, check_machine, measure
+from .method.ranks import ranks_of
 from .method.samples import samples_of
 from .predictions.programs import known_kernels
 from .progress import shown_on
@@ -59,6 +60,7 @@ examples:
   python -m smp.microbench --calibrate         some minutes: the models by which sort, rank_list and relax choose
   python -m smp.microbench --calibrate messages     about a minute: what collectives, messages and blocks cost
   python -m smp.microbench --models smp-report/calibration.json         print them again, measure nothing
+  python -m smp.microbench --machine mpi:8 --hosts a:4,b:4              a machine of MPI on two computers
 """
 
 
@@ -236,6 +238,7 @@ def _checked(command: argparse.ArgumentParser, arguments: Sequence[str] | None) 
         command.error("argument --compare: needs two profiles or more, the base first")
     if options.fail_above is not None and not options.compare:
         command.error("argument --fail-above: goes only with --compare")
+    check_machine(command, options)
     return options
 
 
@@ -320,13 +323,22 @@ def _run_predictions(options: argparse.Namespace, talk: Console) -> int:
 
 def _run(options: argparse.Namespace, talk: Console) -> int:
     base = opened(options.profile) if options.profile else None
-    sections = options.only or (() if base is not None else tuple(SECTIONS))
+    kind, size = options.machine
+    own = tuple(name for name, section in SECTIONS.items() if section.machine == kind)
+    sections = options.only or (() if base is not None else own)
     if sections and isinstance(base, PublishedProfile):
         raise ProfileError(f"measurements of this computer cannot be added to {base!r}: leave out --only")
+    if sections and base is not None and base.kind != kind:
+        raise ProfileError(
+            f"measurements of the kind {kind!r} cannot be added to {base!r}, which is of the kind {base.kind!r}: leave "
+            "out --profile, or measure the same kind of machine"
+        )
     code = 0
     if sections:
         options.out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written fails before the work
-        plan = make_plan(options.mode, options.processors or default_processors(), options.seed, options.word_bytes)
+        ranks = None if kind == "host" else ranks_of(size, options.hosts, options.launcher)
+        processors = options.processors or (default_processors() if ranks is None else (ranks.size,))
+        plan = make_plan(options.mode, processors, options.seed, options.word_bytes, ranks)
         if not any(cache_folder().glob("core-*")):
             talk.print("first run on this computer: compiling the loops takes up to a minute more")
         campaign = Campaign(plan, base, options.budget, options.name)

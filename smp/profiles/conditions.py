@@ -37,6 +37,7 @@ class Conditions(Record):
     mode: str | None = None
     seed: Count | None = None
     word_bytes: Size | None = None
+    ranks: str | None = None
     load_before: NotNegative | None = None
     interrupted: bool | None = None
     seconds: NotNegative | None = None

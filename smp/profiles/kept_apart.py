@@ -25,6 +25,7 @@ class Profile(Protocol):
     def access(self) -> dict[str, Any]: ...
     @property
     def processors(self) -> list[int]: ...
+    def neighbours(self, p: int) -> dict[int, float]: ...
     def functions(
         self, family: str, p: int, h: NDArray[np.float64]
     ) -> Iterable[tuple[dict[str, Any], NDArray[np.float64]]]: ...
@@ -60,6 +61,18 @@ def errors_apart(profile: Profile, family: str, p: int) -> dict[int, float]:
         suite: sum(average * count for average, count in parts) / sum(count for _, count in parts)
         for suite, parts in sorted(found.items())
     }
+
+
+def families_off(profile: Profile, p: int) -> list[str]:
+    """Return the families whose functions for p do not hold on the suites that were kept apart from the fit."""
+    nodes = profile.data.get("nodes")
+    if nodes:
+        return [row["family"] for row in nodes["functions"] if row["average"] > LIMIT]
+    return [
+        family
+        for family in FAMILIES
+        if any(max(errors_apart(profile, family, q).values(), default=0.0) > LIMIT for q in profile.neighbours(p))
+    ]
 
 
 def _checks(profile: Profile, family: str, p: int) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ class Machine(Record):
     line_bytes: Size
     caches: list[Cache]
     virtual: bool | None = None
-    kind: Literal["host", "emulated"] | None = None
+    kind: Literal["host", "emulated", "mpi"] | None = None
 
 
 class Unfinished(Record):

@@ -22,7 +22,7 @@ def moved_note(profile: Profile, p: int, placements: Sequence[tuple[float, float
     placements : sequence of (float, float)
         `Run.placement` of each run.
     """
-    states = (profile.access.get("placement") or {}).get(str(p)) or []
+    states = ((profile.data.get("access") or {}).get("placement") or {}).get(str(p)) or []
     readings = np.asarray(placements, np.float64)
     if not states or not np.isfinite(readings).any():
         return ""

@@ -28,6 +28,7 @@ from ..errors import ProfileError
 from ..models.supersteps.cost import Others, others_of, predict
 from ..models.supersteps.intervals import Accesses, Interval, interval
 from .kept_apart import judge
+from .nodes import interval_on_nodes
 from .reading import good_end
 from .waiting import chains, latencies, no_latency
 from .words import element_bytes, footprints, shares
@@ -47,7 +48,8 @@ class ProfileWarning(UserWarning):
 
 def kept_at(described: Mapping[str, Any]) -> Path:
     """Return the path at which a machine's last profile is kept, in the `data_folder`."""
-    return data_folder() / f"profile-{fingerprint(described)}.json"
+    kind = described.get("kind") or "host"
+    return data_folder() / f"profile-{fingerprint(described)}{'' if kind == 'host' else f'-{kind}'}.json"
 
 
 class Profile:
@@ -107,18 +109,24 @@ class Profile:
         return profile
 
     @classmethod
-    def find(cls) -> Profile:
+    def find(cls, kind: str = "host") -> Profile:
         """Return the profile last measured on this machine.
+
+        Parameters
+        ----------
+        kind : {"host", "mpi"}
+            Kind of machine that was measured: this computer, or a machine of MPI that was opened from it.
 
         Raises
         ------
         ProfileError
             If there is none, or if it cannot be read; the message names the command that makes one.
         """
-        file = kept_at(hardware())
+        file = kept_at(hardware() | {"kind": kind})
         if not file.exists():
+            of, more = ("this machine", "") if kind == "host" else ("a machine of MPI", " --machine mpi")
             raise ProfileError(
-                f"no profile of this machine has been measured yet; {MEASURE} makes one in less than a minute"
+                f"no profile of {of} has been measured yet; {MEASURE}{more} makes one in less than a minute"
             )
         return cls.load(file)
 
@@ -158,8 +166,13 @@ class Profile:
 
     @property
     def kind(self) -> str:
-        """Kind of machine that was measured, "host" or "emulated": the times are real or virtual seconds."""
+        """Kind of machine that was measured: "host" or "mpi" with real seconds, or "emulated" with virtual ones."""
         return str((self.data.get("machine") or {}).get("kind") or "host")
+
+    @property
+    def predicts(self) -> bool:
+        """True if the profile has cost functions."""
+        return any((self.data.get(name) or {}).get("functions") for name in ("access", "nodes"))
 
     @property
     def access(self) -> dict[str, Any]:
@@ -326,7 +339,11 @@ class Profile:
         The bad end is the larger of Bad and Random: if caches prefetch, scattered words can cost more than the paper's
         worst pattern. The time that the runtime takes for a superstep that moves next to nothing is added: its least
         to Good, its most to Bad and Random. Measured and predicted times are of communication alone.
+
+        The profile of a machine of MPI predicts by other functions: see `smp.profiles.nodes`.
         """
+        if self.data.get("nodes"):
+            return interval_on_nodes(self.data["nodes"], supersteps, p)
         elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
         size = self.access["word_bytes"]
         words = Accesses(supersteps["hr_bytes"], supersteps["hw_bytes"], supersteps["m_bytes"])

@@ -42,7 +42,7 @@ from smp.profiles.profile import Profile
 from smp.selection import timings
 from smp.selection.calibration import _alike, _series
 
-MEASURED = Path(__file__).parents[1] / "data/profile/quick.json"
+MEASURED, ON_NODES = (Path(__file__).parents[1] / "data/profile" / name for name in ("quick.json", "mpi.json"))
 OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 120), pytest.param(2, 5_000, marks=pytest.mark.slow)])
 LONGEST_S = 10.0
 """Limit far above the time that any file takes, even on a busy computer; an endless computation exceeds it."""
@@ -87,17 +87,18 @@ def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("this_machine")
 @pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("measured", [MEASURED, ON_NODES], ids=["host", "mpi"])
 @OFTEN
-def test_a_damaged_profile_is_refused_or_used(tmp_path: Path, seed: int, count: int) -> None:
-    whole, uses = Profile.load(MEASURED), 0
+def test_a_damaged_profile_is_refused_or_used(tmp_path: Path, seed: int, count: int, measured: Path) -> None:
+    whole, uses = Profile.load(measured), 0
 
     def use(file: Path) -> None:
         nonlocal uses
         found = Profile.load(file)
         uses += 1
         whole_report.summary(found)
-        changed = {name for name in whole_report.SECTIONS if found.data.get(name) != whole.data[name]}
-        for name in changed if found.data.get("access") else whole_report.SECTIONS:
+        changed = {name for name in whole_report.SECTIONS if found.data.get(name) != whole.data.get(name)}
+        for name in changed if found.predicts else whole_report.SECTIONS:
             if found.data.get(name):
                 whole_report.part(found, name)
         if changed & set(titles()):
@@ -106,7 +107,7 @@ def test_a_damaged_profile_is_refused_or_used(tmp_path: Path, seed: int, count: 
             with contextlib.suppress(ProfileError):  # a section is missing
                 named(found)
 
-    survives(json.loads(MEASURED.read_text()), use, tmp_path / "profile.json", ProfileError, seed, count)
+    survives(json.loads(measured.read_text()), use, tmp_path / "profile.json", ProfileError, seed, count)
     assert uses > count / 10
 
 
@@ -190,7 +191,7 @@ def test_a_partial_profile_is_read_and_reported(tmp_path: Path) -> None:
         (tmp_path / "profile.json").write_text(json.dumps({**whole, name: None, "extra": {"a": [1]}}))
         found = Profile.load(tmp_path)
         whole_report.summary(found)
-        assert len(whole_report.sections(found)) == len(whole_report.SECTIONS) - 1
+        assert len(whole_report.sections(found)) == len({*whole_report.SECTIONS} & {*whole} - {name})
     added = Campaign(make_plan("quick", (1,), 1), found)
     added.begin((), tmp_path / "added")
     added.measure(lambda done, text: None)

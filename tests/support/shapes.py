@@ -5,7 +5,9 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
-QUICK = Path(__file__).parents[1] / "data/profile/quick.json"
+FOLDER = Path(__file__).parents[1] / "data/profile"
+QUICK, MPI = FOLDER / "quick.json", FOLDER / "mpi.json"
+"""Profiles of a host, and of a machine of MPI with two nodes."""
 NEWER: Set[str] = frozenset({"why", "valid", "compute_s", "elsewhere_ns", "elsewhere_GBps", "placement"})
 """Keys that rows have only if there is something to report."""
 PREDICTED = frozenset(
@@ -26,9 +28,13 @@ PREDICTED = frozenset(
 """Keys that a section has only if it was predicted."""
 
 
+OF_MPI = ("nodes", "node_programs")
+"""Sections that only a machine of MPI has."""
+
+
 def measured(name: str) -> Any:
-    """Return a section of a profile that was written when sections were dictionaries."""
-    return json.loads(QUICK.read_text())[name]
+    """Return a section of the stored profiles."""
+    return (json.loads(QUICK.read_text()) | {key: json.loads(MPI.read_text())[key] for key in OF_MPI})[name]
 
 
 def assert_same_keys(found: Any, expected: Any, but: Set[str] = NEWER, where: str = "") -> None:

@@ -176,7 +176,7 @@ class EmulatedProcessors:
     def __init__(
         self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges, network: Kind
     ) -> None:
-        self.size, self.closed = size, ""
+        self.size, self.nodes, self.closed = size, [0] * size, ""
         self._owner = os.getpid()
         self._schedule, self._limit, self._traced, self._charges = schedule, limit, traced, charges
         self._trace: list[Step] | None = None

@@ -23,12 +23,14 @@ class Calls:
         Name of the kind of machine; the function ``smp.KIND`` opens one.
     size : int
         Number of processors.
+    nodes : list of int
+        Node of each processor.
     closed : str
         Reason why the machine is closed; empty while it is open.
     """
 
-    def __init__(self, kind: str, size: int) -> None:
-        self.kind, self.size, self.closed = kind, size, ""
+    def __init__(self, kind: str, nodes: list[int]) -> None:
+        self.kind, self.size, self.nodes, self.closed = kind, len(nodes), nodes, ""
         self._owner = os.getpid()
         self._pending: set[int] = set()  # ranks that have not answered yet
         self._stopped = False

@@ -83,7 +83,7 @@ class Workers(Calls):
     first_touch = True
 
     def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
-        super().__init__(kind, len(cpus))
+        super().__init__(kind, [0] * len(cpus))
         core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from smp.errors import PhaseError
+from smp.errors import PhaseError, Unsupported
 
 Shape = int | Sequence[int]
 
@@ -106,6 +106,14 @@ class GlobalArray:
             On a machine without shared memory.
         """
         return self._elements.view
+
+    @property
+    def has_view(self) -> bool:
+        """True if the array has a `view`, because all processors of its machine share one memory."""
+        try:
+            return self.view is not None
+        except Unsupported:
+            return False
 
     @property
     def size(self) -> int:

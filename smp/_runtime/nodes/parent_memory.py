@@ -68,7 +68,7 @@ class ParentMemory(Calls):
     rank = None
 
     def __init__(self, processes: NodesProcesses, nodes: Nodes) -> None:
-        super().__init__("mpi", len(nodes.of))
+        super().__init__("mpi", nodes.of)
         self.key, self._processes, self._nodes = secrets.token_hex(8), processes, nodes
         self._numbers, self._tickets = itertools.count(1), itertools.count(1)
         self._made: weakref.WeakSet[ElementsInParts | CellsOnNodes] = weakref.WeakSet()

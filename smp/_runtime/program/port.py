@@ -256,6 +256,8 @@ class Processors(Protocol):
         Name of the kind of machine.
     size : int
         Number of processors.
+    nodes : list of int
+        Node of each processor.
     closed : str
         Reason why the machine is closed; empty while it is open.
     first_touch : bool
@@ -267,6 +269,7 @@ class Processors(Protocol):
 
     kind: str
     size: int
+    nodes: list[int]
     closed: str
     first_touch: bool
     pages: str

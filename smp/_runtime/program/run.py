@@ -32,17 +32,26 @@ class Run(Repeated):
         See `Repeat`.
     repeats, warmup
         See `Repeated`.
-    kind : {"host", "emulated"}
+    kind : {"host", "emulated", "mpi"}
         Kind of the machine that ran the program.  The seconds of an emulated machine are virtual time.
     seed : int
         Seed of ``proc.random``.  A run with the same seed draws the same random numbers.
+    nodes : list of int
+        Node of each processor (see `Machine`).
     """
 
     def __init__(
-        self, results: list[Any], repeats: Sequence[Repeat], kind: str = "host", warmup: int = 0, seed: int = 0
+        self,
+        results: list[Any],
+        repeats: Sequence[Repeat],
+        kind: str = "host",
+        warmup: int = 0,
+        seed: int = 0,
+        nodes: Sequence[int] | None = None,
     ) -> None:
         super().__init__(repeats, warmup)
         self.results, self.kind, self.seed = results, kind, seed
+        self.nodes = [0] * len(results) if nodes is None else list(nodes)
 
     def interval(self, profile: Profile | None = None, *, whole: bool | None = None) -> Interval:
         """Compare the time of each superstep with the best and the worst time that are predicted for its accesses.
@@ -50,7 +59,8 @@ class Run(Repeated):
         Parameters
         ----------
         profile : Profile, optional
-            Profile of the machine (see `smp.Profile.load`); by default the one measured last on this computer.
+            Profile of the machine (see `smp.Profile.load`); by default the one measured last on this computer, of a
+            machine of the run's kind.  The profile of a host also predicts the runs of a machine of MPI with one node.
         whole : bool, optional
             Whether to take the program as a whole, as one row: its time on the slowest processor, local work and
             waits included, and all accesses that were counted.  By default this is done for a program without
@@ -67,24 +77,26 @@ class Run(Repeated):
         Raises
         ------
         ProfileError
-            If no profile of this computer has been measured yet; the message shows which command makes one.  Also if
-            the profile is of another kind of machine than the run, since virtual time and this computer's time cannot
-            be compared.
+            If no profile of such a machine has been measured yet; the message shows which command makes one.  Also if
+            the profile is of another kind of machine than the run.
         """
         from smp.profiles.moved import moved_note
         from smp.profiles.profile import Profile
 
-        if profile is None and self.kind != "host":
+        if profile is None and self.kind == "emulated":
             raise ProfileError(
                 f"this run is from an {self.kind} machine, whose virtual time no profile of this computer can predict; "
                 "pass a profile that was measured on that machine, run.interval(profile), or run the program on "
                 "smp.host()"
             )
-        chosen = Profile.find() if profile is None else profile
-        if chosen.kind != self.kind:
+        as_host = self.kind == "mpi" and not any(self.nodes)  # one node: its memory costs what that of a host does
+        chosen = profile or Profile.find("host" if as_host else self.kind)
+        if chosen.kind != self.kind and not (as_host and chosen.kind == "host"):
+            virtual = "emulated" in (chosen.kind, self.kind)
+            why = "one has real and the other virtual time" if virtual else "the memory of nodes has other costs"
             raise ProfileError(
-                f"{chosen!r} is of the kind {chosen.kind!r} and the run of the kind {self.kind!r}: one has real and "
-                "the other virtual time; pass a profile that was measured on a machine of the run's kind"
+                f"{chosen!r} is of the kind {chosen.kind!r} and the run of the kind {self.kind!r}: {why}; pass a "
+                "profile that was measured on a machine of the run's kind"
             )
         from .records import interval_notes, whole_program
 

@@ -90,10 +90,16 @@ def survey(successor: Nodes, start: int, stop: int, found: NDArray[np.int64]) ->
 
     The sum and the two counts go into ``found``.  A stray is a successor that is out of range.
     """
+    return survey_part(successor[start:stop], start, len(successor), found)
+
+
+@local
+def survey_part(part: Nodes, start: int, n: int, found: NDArray[np.int64]) -> int:
+    """Do the same, given only the successors of these nodes, of a list of n nodes."""
     found[:] = 0
-    for first in range(start, stop, BLOCK):
-        survey_block(successor[first : min(first + BLOCK, stop)], first, len(successor), found)
-    return stop - start
+    for first in range(0, len(part), BLOCK):
+        survey_block(part[first : min(first + BLOCK, len(part))], start + first, n, found)
+    return len(part)
 
 
 def head_from(n: int, found: NDArray[np.int64]) -> int:
@@ -114,7 +120,12 @@ def find_head(proc: Processor, successor: GlobalArray) -> int:
     found = np.zeros(3, np.int64)
     with proc.superstep("head") as step:
         mine = proc.block(n)
-        step.copy_in_by(survey, successor, mine.start, mine.stop, found)
+        if successor.has_view:
+            step.copy_in_by(survey, successor, mine.start, mine.stop, found)
+        else:
+            part = step.copy_in(successor, mine)
+            step.compute()
+            survey_part(part, mine.start, n, found)
     head = head_from(n, proc.reduce(found))
     return head if head >= 0 else refuse(proc, successor)
 

@@ -69,8 +69,14 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
         step.copy_out(source, block, mine)
     for _ in range((n - 1).bit_length()):
         with proc.superstep("round") as step:
-            step.copy_in_by(jump, source, mine)
-            step.compute()
+            if source.has_view:
+                step.copy_in_by(jump, source, mine)
+                step.compute()
+            else:
+                reached = step.copy_in(source, mine[:, _NEXT])
+                step.compute()
+                mine[:, _NEXT] = reached[:, _NEXT]
+                mine[:, _DISTANCE] += reached[:, _DISTANCE]
             step.copy_out(target, block, mine)
         source, target = target, source
     with proc.superstep("check") as step:

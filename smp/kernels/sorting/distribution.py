@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smp import local
+from smp import GlobalArray, local
 from smp._runtime.loops.atomics import prefetch_write
+from smp._runtime.program.superstep import Superstep
 
 from .keys import Images, Keys, unsigned
 
@@ -73,6 +74,26 @@ def tally(parts: Parts, m: int) -> Numbers:
     return counts
 
 
+def deal_out(step: Superstep, target: GlobalArray, keys: Keys, parts: Parts, places: Numbers) -> None:
+    """Have every key written to the next place of its part, in order, when the superstep copies out.
+
+    A loop writes the keys if the machine has one memory.  Otherwise, they are copied out to a list of places.
+
+    Parameters
+    ----------
+    step : Superstep
+    target : GlobalArray of shape (m,)
+    keys, parts, places
+        As for `deal`.
+    """
+    if target.has_view:
+        step.copy_out_by(deal, target, keys, parts, places)
+        return
+    into = np.empty(len(keys), np.int64)
+    _list_places(parts, places, into)
+    step.copy_out(target, into, keys)
+
+
 def deal(target: Keys, keys: Keys, parts: Parts, places: Numbers) -> int:
     """Write every key to the next place of its part, in order; return the number of keys.
 
@@ -122,6 +143,13 @@ def _take_turns(images: Images, floors: Images, least: NDArray[np.uint64], parts
 def _tally(parts: Parts, counts: Numbers) -> None:
     for i in range(len(parts)):
         counts[parts[i]] += 1
+
+
+@local
+def _list_places(parts: Parts, places: Numbers, into: Numbers) -> None:
+    for i in range(len(parts)):
+        into[i] = places[parts[i]]
+        places[parts[i]] += 1
 
 
 @local

@@ -17,7 +17,7 @@ import numpy as np
 from smp import GlobalArray, Processor
 
 from ..costs import Costs, costs_of, longest_block
-from .distribution import by_digit, deal, tally
+from .distribution import by_digit, deal_out, tally
 from .keys import Images, check_keys, check_number, images, unsigned
 
 DIGIT = 6
@@ -92,7 +92,7 @@ def sort_radix(proc: Processor, keys: GlobalArray, *, digit: int = DIGIT, bits: 
             places = step.copy_in(counts, own)
             step.compute()
             parts = by_digit(images(block.view(kind)), shift, width)
-            step.copy_out_by(deal, target, block, parts, places)
+            deal_out(step, target, block, parts, places)
         source, target = target, source
     if source is not keys:
         with proc.superstep("home") as step:

@@ -20,7 +20,7 @@ import numpy as np
 from smp import GlobalArray, Processor
 
 from ..costs import Costs, costs_of, longest_block
-from .distribution import by_floors, deal, tally
+from .distribution import by_floors, deal_out, tally
 from .keys import check_keys, check_number, images, keys_of, unsigned
 
 OVERSAMPLING = 100
@@ -101,7 +101,7 @@ def sort_sample(
         mapped = images(block)
         parts = by_floors(mapped, floors)
         starts = np.cumsum(sizes) - sizes
-        step.copy_out_by(deal, buckets, mapped, parts, starts + ends - tally(parts, p))
+        deal_out(step, buckets, mapped, parts, starts + ends - tally(parts, p))
     with proc.superstep("sort") as step:
         place = slice(starts[proc.rank], starts[proc.rank] + sizes[proc.rank])
         bucket = step.copy_in(buckets, place)

@@ -16,8 +16,11 @@ from smp._computer.cpus import Cache
 from smp.errors import SmpError
 from smp.models.placement_log import PlacementLog
 
+from .ranks import Ranks
+
 if TYPE_CHECKING:
     from smp._computer.documents import Record
+    from smp._runtime.machine import Machine
 
 MODES = ("quick", "default", "full")
 
@@ -51,6 +54,8 @@ class Plan:
         Share of its usual time that a probe may take: less than 1 if a budget is short.
     placement : PlacementLog
         Readings of the placement of the CPUs that the sections have taken so far.
+    ranks : Ranks, optional
+        Machine of MPI to measure; by default the host is measured.
 
     Raises
     ------
@@ -67,6 +72,7 @@ class Plan:
     caches: tuple[Cache, ...] = ()
     share: float = 1.0
     placement: PlacementLog = field(default_factory=PlacementLog, compare=False, repr=False)
+    ranks: Ranks | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -80,6 +86,18 @@ class Plan:
             )
         if not 0.0 < self.share <= 1.0:
             raise PlanError(f"the share of the usual time must be above 0 and at most 1, not {self.share}")
+
+    def machine(self) -> Machine:
+        """Open the machine of MPI.
+
+        Raises
+        ------
+        PlanError
+            If the plan has none.
+        """
+        if self.ranks is None:
+            raise PlanError("this section measures a machine of MPI: name one with --machine, such as mpi:4")
+        return self.ranks.open()
 
     def seconds(self, usual: float) -> float:
         """Return the seconds that a probe may take for work that usually takes the given seconds."""

@@ -34,6 +34,8 @@ class Section:
         True if it compares whole programs with the cost functions: ``measure`` is given the profile that has them.
     drawn : bool
         True if it has figures.
+    machine : {"host", "mpi"}
+        Kind of machine that it measures.
     scaled : bool
         True if fewer repeats can make it shorter than its usual time. The other sections have a fixed grid of sizes.
     """
@@ -45,6 +47,7 @@ class Section:
     predicted: bool = False
     drawn: bool = True
     scaled: bool = True
+    machine: str = "host"
 
     @property
     def name(self) -> str:

@@ -28,7 +28,7 @@ from ..sections.latency.report import LEVELS, level_rows, page_walk
 from ..sections.lists.report import describe_step
 from ..sections.synchronisation.facts import barriers, operations
 
-PROGRAMS = ("lists", "sorting", "stencil")
+PROGRAMS = ("lists", "sorting", "stencil", "nodes", "node_programs")
 STREAMS = ("instruction", "retries", "waking", "chain", "threads", "outstanding", "polling", "fine", "messages")
 """Sections with one line each."""
 LONG = 190
@@ -124,6 +124,8 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
     elif missing and conditions.get("budget_s"):
         ended = f"; NOT COMPLETE in {conditions['budget_s']:g} s: {', '.join(missing)}"
     created, version = profile.data.get("created", "date not known"), profile.data.get("smp", "?")
+    if conditions.get("ranks"):
+        yield "Machine of MPI", conditions["ranks"]
     yield "Measured", f"{length}, {created}, smp {version}{ended}"
 
 

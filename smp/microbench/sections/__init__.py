@@ -9,6 +9,8 @@ from . import (
     latency,
     lists,
     messages,
+    node_programs,
+    nodes,
     outstanding,
     placement,
     polling,
@@ -40,6 +42,8 @@ SECTIONS = {
         polling.SECTION,
         fine.SECTION,
         messages.SECTION,
+        nodes.SECTION,
+        node_programs.SECTION,
     )
 }
 """Sections by name."""
@@ -47,6 +51,7 @@ SECTIONS = {
 IMPORTANCE = (
     *("placement", "access", "synchronisation", "latency", "bandwidth", "lists", "sorting", "stencil", "instruction"),
     *("messages", "threads", "outstanding", "waking", "chain", "retries", "polling", "fine"),
+    *("nodes", "node_programs"),
 )
 """Order in which a short budget is spent: the cost functions, the costs of programs, then single mechanisms.
 

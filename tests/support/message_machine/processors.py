@@ -40,7 +40,7 @@ class MessageProcessors:
     pages = ""
 
     def __init__(self, size: int) -> None:
-        self.size, self.closed, self._stopped = size, "", False
+        self.size, self.nodes, self.closed, self._stopped = size, list(range(size)), "", False
         self._network, self._runs, self._arrays = Network(size), 0, count()
         self._calling = threading.Lock()
         for rank in range(size):

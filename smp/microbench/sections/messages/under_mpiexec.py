@@ -85,7 +85,7 @@ def main() -> None:
     if world.rank == 0:
         name, version = MPI.get_vendor()
         library = f"{name} {'.'.join(map(str, version))}"
-        print(json.dumps({"library": library, "stamps": list(zip(*every, strict=True))}))
+        print(json.dumps({"library": library, "stamps": list(zip(*(every or ()), strict=True))}))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from smp.microbench.method.windows import LIMITS
 from smp.models.placement_log import PlacementLog
 from smp.models.supersteps.intervals import Interval
 from smp.models.supersteps.locality import SMALL, place
-from smp.profiles.kept_apart import FAMILIES, LIMIT, errors_apart
+from smp.profiles.kept_apart import families_off
 from smp.profiles.profile import Profile
 
 from .rows import Counted, Ran
@@ -221,15 +221,6 @@ def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
     return float(sum(chosen[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
 
 
-def families_off(profile: Profile, p: int) -> list[str]:
-    """Return the families whose functions for p do not hold on the suites that were kept apart from the fit."""
-    return [
-        family
-        for family in FAMILIES
-        if any(max(errors_apart(profile, family, q).values(), default=0.0) > LIMIT for q in profile.neighbours(p))
-    ]
-
-
 def totals(interval: Interval) -> Totals:
     """Return the totals of a run.
 
@@ -264,9 +255,10 @@ def steps_of(run: Run, profile: Profile | None, step: Callable[..., Step]) -> li
     """
     faults = np.zeros(int(run.steps["step"].max(initial=0)) + 1, np.int64)
     np.maximum.at(faults, run.steps["step"], run.steps["faults_in"] + run.steps["faults_out"])
+    names = ("step", "hr", "hw", "m", *(("far_reads", "far_writes", "messages") if any(run.nodes) else ()))
     rows = [
         step(
-            **{name: int(one[name]) for name in ("step", "hr", "hw", "m")},
+            **{name: int(one[name]) for name in names},
             label=str(one["label"]),
             compute_s=float(one["compute"]),
             measured_s=float(one["copy_in"] + one["copy_out"]),

@@ -44,6 +44,9 @@ class Counted(Placed):
     footprint: Count | None = None
     faults: Count | None = None
     verdict: str | None = None
+    far_reads: Count | None = None
+    far_writes: Count | None = None
+    messages: Count | None = None
 
 
 class OfLength(Record):
