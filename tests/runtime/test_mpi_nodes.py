@@ -24,7 +24,6 @@ import smp
 from smp._runtime.host.processes import Processes
 from smp._runtime.mpi import addresses, jobs
 from smp._runtime.nodes.layout import Nodes
-from smp._runtime.nodes.memory import made, memory_of
 from smp._runtime.nodes.messages import Name, Request
 from smp._runtime.nodes.port import NodesPort
 from smp._runtime.program.failures import Lost
@@ -32,6 +31,7 @@ from smp._runtime.program.port import Output
 from smp._runtime.program.processor import share
 from smp._runtime.program.records.whole_program import row_of
 from smp._runtime.protocols import wait
+from smp._runtime.shared_memory.node_memory import made, memory_of
 from smp.compiled import readfe, writeef
 from smp.errors import (
     CollectiveMismatch,

@@ -4,18 +4,51 @@ The launcher starts the ranks of each "computer" by a fork.  The library would n
 pass messages through it, so its network is chosen for it.
 """
 
+import os
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import smp
 from smp._runtime.mpi.jobs import mpiexec
 
 NETWORK = ["-genv", "MPIR_CVAR_CH4_NETMOD", "ofi", "-genv", "FI_PROVIDER", "tcp"]
 
+AHEAD = 1000.0
+"""Seconds by which the clock of the second node of `on_two_clocks` is ahead of the first one's."""
+OTHER_CLOCK = f"unshare{'' if os.geteuid() == 0 else ' --user --map-root-user'} --time --monotonic {AHEAD:.0f} --fork"
+LAUNCH = f"""\
+#!/bin/sh
+while [ "${{1#-}}" != "$1" ]; do shift; done
+node=$1; shift
+[ "$node" = node0 ] && exec sh -c "exec $*"
+exec {OTHER_CLOCK} sh -c "exec $*"
+"""
+
 
 def on_nodes(*processors: int) -> smp.Machine:
     """Open a machine, given the number of processors of each node."""
     hosts = ",".join(f"node{number}:{each}" for number, each in enumerate(processors))
     return smp.mpi(sum(processors), launcher=[mpiexec(), "-launcher", "fork", "-hosts", hosts, *NETWORK])
+
+
+def on_two_clocks(folder: Path) -> smp.Machine:
+    """Open a machine of two nodes with two processors each, whose monotonic clocks are apart; see `no_other_clock`."""
+    script = folder / "launch"
+    script.write_text(LAUNCH)
+    script.chmod(0o755)
+    over = ["-launcher", "ssh", "-launcher-exec", str(script), "-hosts", "node0:2,node1:2"]
+    return smp.mpi(4, launcher=[mpiexec(), *over, *NETWORK])
+
+
+def no_other_clock() -> str:
+    """Return the reason why a process cannot have another monotonic clock here; an empty text if it can."""
+    if shutil.which("unshare") is None:
+        return "this computer lacks the command unshare"
+    if subprocess.run([*OTHER_CLOCK.split(), "true"], capture_output=True).returncode:
+        return "this computer does not let us make time namespaces"
+    return ""
 
 
 def on_two_nodes(processors: int) -> smp.Machine:

@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 from ..memory.segment import Segment
-from ..nodes.memory import made
+from ..shared_memory.node_memory import made
 from .addresses import check_user
 
 SECONDS = 20.0

@@ -26,6 +26,7 @@ from ..shared_memory.memory import ProcessorMemory
 from .arrays import elements_of, in_parts
 from .cell_service import CellService
 from .cells import CellsOnNodes, storage
+from .clocks import NodeClocks
 from .holders import holders
 from .indices import Selected
 from .layout import Nodes
@@ -98,6 +99,7 @@ class NodesPort:
         self._rounds = Rounds(self.progress, self.rank, self.size)
         self.cell_service = CellService(self.progress, node_memory.threads, self._address)
         self.network = CreditedNetwork(self.progress, self.size)
+        self.clocks = NodeClocks(self.progress, self.rank, nodes)
         self.diagnosis = Noted(self.progress, node_memory, self.rank - nodes.first[self.parts.node])
         self.log: Log | None = None
         self.serve: Callable[[], object] | None = None
@@ -119,6 +121,7 @@ class NodesPort:
             self._rounds.begin_run()
             self.network.begin_run()
             self.cell_service.begin_run()
+            self.clocks.begin_run()
             self.progress.begin_run(run)
 
     def packets_left(self) -> bool:
@@ -131,7 +134,7 @@ class NodesPort:
         return wait.deadline_after(timeout, time.monotonic_ns())
 
     def clock(self) -> float:
-        return time.perf_counter()
+        return time.perf_counter() + self.clocks.offset
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         return in_parts(self, self._allocated(shape, dtype), shape, dtype)

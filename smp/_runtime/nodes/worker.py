@@ -42,11 +42,11 @@ from ..program.answers import Answer, packed
 from ..program.pickling import Call, load_call
 from ..program.port import Output
 from ..protocols import wait
+from ..shared_memory.node_memory import memory_of
 from ..source.lines import in_a_program, operation, where
 from .deadlock import standing
 from .layout import Nodes, Piece
 from .mail import Mail
-from .memory import memory_of
 from .messages import About, Did, Name, Printed, Probed, Request
 from .parts import Dtype
 from .port import NodesPort

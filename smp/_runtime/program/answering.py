@@ -64,6 +64,8 @@ def answer(
         program, args, kwargs, processor._seed = call()
         before = _placement(port)
         port.diagnosis.begin(program)
+        if port.clocks is not None:
+            port.clocks.begin()
         began = port.clock()
         result = called(program, processor, *args, **kwargs)
         still_here()
@@ -76,6 +78,8 @@ def answer(
         port.synchronise(RETURN)
         processor._check_messages()
         recorder.placement = before, _placement(port)
+        if port.clocks is not None:
+            recorder.correct(port.clocks.end())
         return _done(sent, recorder)
     except BaseException as error:
         still_here()

@@ -1,6 +1,6 @@
 """The interfaces between programs and the kinds of machines.
 
-A program holds a `Processor`.  Its operations are written once, for all kinds.  They use a machine only through four
+A program holds a `Processor`.  Its operations are written once, for all kinds.  They use a machine only through six
 interfaces, and know nothing of its views, its segment or its kind:
 
     Port             every kind       identity, time     rank, size, clock
@@ -12,6 +12,7 @@ interfaces, and know nothing of its views, its segment or its kind:
     Diagnosis        as far as a      begin, mark, place          where the processor is
                      kind can         fail, cause, counters       how the run ends, and what waits have cost
     Output           every kind       show, settled               the lines that the processor prints
+    Clocks           several nodes    begin, end                  the offsets of their clocks
 
 A machine holds `Processors`, which run one call at a time and make the arrays and cells of the parent.  A kind that
 cannot do something raises `Unsupported`, whose message names an alternative; `without_memory` makes it for operations
@@ -35,6 +36,7 @@ from ..memory.cells import COUNTERS, Cells
 from .answers import Done
 from .messages.network import Network
 from .place import Place
+from .records.clock_offsets import Drift
 from .records.log import Log
 from .shared import Buffer as Buffer
 from .shared import NodeMemory, SharedMemory
@@ -68,6 +70,16 @@ class Diagnosis:
     def counters(self) -> NDArray[np.void]:
         """Return the retries and traps of this processor's streams."""
         return np.zeros(0, COUNTERS)
+
+
+class Clocks(Protocol):
+    """The clock of a processor whose node has a clock of its own."""
+
+    def begin(self) -> None:
+        """Measure the clock's offset, which `Port.clock` adds during the run; all processors do this together."""
+
+    def end(self) -> Drift:
+        """Measure the offset again; return both."""
 
 
 class Output:
@@ -164,6 +176,10 @@ class Port(Protocol):
     @property
     def far(self) -> Far | None:
         """The counts of `get` and `put` over the border of a node, which supersteps take; None with only one node."""
+
+    @property
+    def clocks(self) -> Clocks | None:
+        """The clocks of several nodes; None if all processors read the same clock."""
 
     def clock(self) -> float:
         """Return the seconds of a clock that all processors share."""

@@ -28,7 +28,7 @@ class Run(Repeated):
     ----------
     results : list
         Values that the program returned, one per processor.
-    steps, collectives, states, network, seconds, wall, size, dropped
+    steps, collectives, states, network, seconds, wall, size, dropped, clock_error
         See `Repeat`.
     repeats, warmup
         See `Repeated`.
@@ -124,7 +124,7 @@ class Run(Repeated):
         """
         from .records.state_graph import write_states  # imported late, like Matplotlib
 
-        write_states(self.states, self.size, self.dropped_states, Path(path))
+        write_states(self.states, self.size, self.dropped_states, Path(path), self.clock_error)
 
     def __str__(self) -> str:
         from .printed_run import run_text  # imported only when a run is printed, which most runs are not

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .records.clock_offsets import Drift
 from .records.states import PackedStates, States
 
 LIMIT = 1_000_000
@@ -75,6 +76,7 @@ SUMMARY = np.dtype(
 _COLUMNS = (
     19  # step, label, four counts, footprint, chain, bytes of loops, seven stamps, page faults of both copies, marks
 )
+_STAMPS = slice(9, 16)
 # Marks.  FORGOTTEN: `compute` was not called; LARGE: a loop copies out to an array of WORTH_A_LOOK bytes or more.
 UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4
 
@@ -100,6 +102,7 @@ class Packed(NamedTuple):
     states: PackedStates | None
     transmissions: tuple[int, int] | None
     far: bytes
+    clock_error: float
 
 
 class Far:
@@ -160,6 +163,8 @@ class Recorder:
         The states of the processor, once the program has set one.
     transmissions : tuple of int or None
         Numbers of packets that were transmitted, and that failed, on a network on which that may happen.
+    clock_error : float
+        Largest error of the clock, in seconds.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -174,6 +179,7 @@ class Recorder:
         self.placement = (math.nan, math.nan)
         self.states: States | None = None
         self.transmissions: tuple[int, int] | None = None
+        self.clock_error = 0.0
         self._rows = array("d")
         self._far = array("q")  # `FAR` of each row, or nothing: a superstep does not pay for zeros
         self._limit = limit * _COLUMNS
@@ -228,13 +234,22 @@ class Recorder:
             row = self._exchanges[key] = [0, 0, 0, 0.0]
         return row
 
+    def correct(self, drift: Drift) -> None:
+        """Correct all times, which were taken with the clock's offset at the start of the run."""
+        self.clock_error = drift.error
+        stamps = np.frombuffer(self._rows).reshape(-1, _COLUMNS)[:, _STAMPS]
+        stamps[:] = drift.corrected(stamps)
+        if self.states is not None:
+            self.states.correct(drift)
+
     def packed(self) -> tuple[Any, ...]:
         """Return the fields of `Packed`."""
         exchanges = [(*key, row) for key, row in self._exchanges.items()]
         supersteps = self._rows.tobytes(), list(self.labels), self.dropped
         states = None if self.states is None else self.states.packed()
         counts = self.stated, self.cells, self.hardware, self.placement
-        return *supersteps, exchanges, self.seconds, *counts, states, self.transmissions, self._far.tobytes()
+        further = self.transmissions, self._far.tobytes(), self.clock_error
+        return *supersteps, exchanges, self.seconds, *counts, states, *further
 
 
 ORDER = np.dtype([("step", np.int64), ("label", "U32")])
@@ -269,7 +284,7 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
     for rank, pack in enumerate(packs):
         rows = np.frombuffer(pack.rows, np.float64).reshape(-1, _COLUMNS)
         names = np.array([*pack.labels, ""])[rows[:, 1].astype(np.intp)]
-        stamps = rows[:, 9:16]
+        stamps = rows[:, _STAMPS]
         part = np.zeros(len(rows), STEP)
         part["step"], part["label"], part["rank"] = rows[:, 0], names, rank
         for k, field in enumerate(COUNTS):

@@ -32,6 +32,9 @@ class TimingCalls(Connected):
         `smp.compiled.clock`, which returns nanoseconds in loops of `smp.stream`.  On an emulated machine it is virtual
         time, and the clocks of several processors agree only under ``schedule="clock"``.  A call takes about 0.1 us.
 
+        On a machine of several nodes, it is the clock of processor 0 to within ``run.clock_error``, and
+        `smp.compiled.clock` is that of the node itself.
+
         Examples
         --------
         >>> import smp

@@ -46,7 +46,7 @@ class SharedMemoryPort:
         The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.
     """
 
-    far = None  # all processors are on one node
+    far = clocks = None  # all processors are on one node
 
     def __init__(self, memory: ProcessorMemory, rank: int, size: int, output: Output, entries: Any = None) -> None:
         self.memory, self.rank, self.size, self.output = memory, rank, size, output

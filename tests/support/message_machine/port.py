@@ -115,7 +115,7 @@ class SentOutput(Output):
 class MessagePort(Client):
     """Port of a processor for one run; see `smp._runtime.program.port.Port`."""
 
-    memory = node_memory = far = None
+    memory = node_memory = far = clocks = None
     serve: Callable[[], object] | None = None
     inside: Callable[[], str] | None = None
     log: Log | None

@@ -72,6 +72,11 @@ class Repeat:
         A row for each processor on a network on which the transmission of a packet may fail: ``rank, attempts,
         failures`` (see `Processor.transmissions`).  Empty for every other network, and if no processor
         has used messages.
+    clock_error : float
+        Largest difference in seconds between the clock of a processor and that of processor 0: of ``proc.clock()``,
+        the log, `timeline` and ``states``.  It is 0 if all processors read the same clock.  Of two events on
+        different nodes, one is surely the earlier if their times differ by more than this, or by more than twice this
+        if processor 0 is on neither node.
     """
 
     def __init__(self, packs: Sequence[tuple[Any, ...]], wall: float) -> None:
@@ -130,6 +135,10 @@ class Repeat:
         return float(before), float(after)
 
     @property
+    def clock_error(self) -> float:
+        return max(pack.clock_error for pack in self.packs)
+
+    @property
     def loops_with_cells(self) -> int:
         return sum(pack.cells[2] for pack in self.packs)
 
@@ -153,7 +162,8 @@ class Repeat:
         -------
         structured array
             A row for each phase of each superstep on each processor: ``rank, step, label, phase, start, end`` in
-            seconds of one clock, and ``waited``, the part of these seconds spent at the barrier.
+            seconds of one clock, to within ``clock_error``, and ``waited``, the part of these seconds spent at the
+            barrier.
         """
         return self._spans.copy()
 

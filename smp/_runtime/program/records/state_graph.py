@@ -31,7 +31,7 @@ NAMED = 32
 """Largest number of processors of which each is named at its lane."""
 
 
-def write_states(states: NDArray[np.void], size: int, dropped: int, path: Path) -> None:
+def write_states(states: NDArray[np.void], size: int, dropped: int, path: Path, clock_error: float) -> None:
     """Write the picture or the trace of the states of a run; see `Run.state_graph`."""
     ending = path.suffix.lower()
     if ending not in (".png", ".svg", ".json"):
@@ -44,7 +44,7 @@ def write_states(states: NDArray[np.void], size: int, dropped: int, path: Path) 
     from smp._output.drawing import draw  # Matplotlib takes a while
 
     drawn = io.BytesIO()
-    draw(figure(states, size, dropped)).savefig(drawn, format=ending[1:])
+    draw(figure(states, size, dropped, clock_error)).savefig(drawn, format=ending[1:])
     write(path, drawn.getvalue())
 
 
@@ -62,7 +62,7 @@ def trace(states: NDArray[np.void]) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns"}
 
 
-def figure(states: NDArray[np.void], size: int, dropped: int) -> Figure:
+def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float = 0.0) -> Figure:
     """Describe the picture.
 
     Parameters
@@ -73,6 +73,8 @@ def figure(states: NDArray[np.void], size: int, dropped: int) -> Figure:
         Number of processors.
     dropped : int
         Number of changes that were not recorded, of the processor with the most.
+    clock_error : float
+        Largest error in seconds of a processor's clock.
     """
     began, ended = states["start"].min(), states["end"].max()
     lasted = max(ended - began, 1e-9)  # in virtual time, the whole program may take no time
@@ -94,12 +96,16 @@ def figure(states: NDArray[np.void], size: int, dropped: int) -> Figure:
         [Series(name, [np.nan], [np.nan], "points", marker=1, colour=colour) for name, colour in names],
         cells=Cells((edges[:-1] + edges[1:]) / 2, heights, colours, named=True),
     )
+    said = [
+        f"{dropped:,} further changes of a processor were not recorded" if dropped else "",
+        f"the nodes' clocks agree with that of processor 0 to within {time(clock_error)}" if clock_error else "",
+    ]
     return Figure(
         "states",
         f"States of {size} processor{'s' * (size != 1)}",
         f"from the first change; each column, of {time(lasted / COLUMNS)}, shows the state that took most of its time",
         [panel],
-        remarks=f"{dropped:,} further changes of a processor were not recorded" if dropped else "",
+        remarks="; ".join(filter(None, said)),
     )
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from .clock_offsets import Drift
+
 MOST = 256
 """Largest number of states of a processor."""
 LIMIT = 1_000_000
@@ -97,6 +99,13 @@ class States:
         """End the last state that is recorded; it is ended once only."""
         if self._end is None:
             self._end = self._clock() if now is None else now
+
+    def correct(self, drift: Drift) -> None:
+        """Correct the times of states that have ended; see `Drift`."""
+        assert self._end is not None
+        times = np.frombuffer(self._times)
+        times[:] = drift.corrected(times)
+        self._end = float(drift.corrected(np.array([self._end]))[0])
 
     def packed(self) -> PackedStates:
         """Return the record of states that have ended."""

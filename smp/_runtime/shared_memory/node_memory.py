@@ -8,8 +8,8 @@ from ..memory.segment import Segment
 from ..memory.threads import FEW, RETRIES
 from ..memory.waiting_threads import WaitingThreads
 from ..protocols import wait
-from ..shared_memory.layout import header, introduce
-from ..shared_memory.memory import ProcessorMemory
+from .layout import header, introduce
+from .memory import ProcessorMemory
 
 
 def made(processors: int) -> Segment:
