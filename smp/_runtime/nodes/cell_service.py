@@ -37,12 +37,26 @@ class CellService:
         self._progress, self._threads, self._address = progress, threads, address
         self._tickets = 0
         self._answers: dict[int, tuple[int, int]] = {}
+        self._waiting: set[threading.Thread] = set()
+        self._over = False  # whether the run has failed and its waits were ended
         progress.on("cell", self._asked)
         progress.on("celled", self._answered)
 
     def begin_run(self) -> None:
         """Forget what came for requests of the previous run."""
         self._answers.clear()
+        self._over = False
+
+    def end_run(self, end_waits: Callable[[], object]) -> None:
+        """Refuse further requests of a run that has failed, call ``end_waits``, and wait until the waits have ended.
+
+        One that missed the end of its run would stay in the queue of a cell whose memory gets another use.
+        """
+        with self._progress.lock:
+            self._over, waiting = True, list(self._waiting)
+        end_waits()
+        for thread in waiting:
+            thread.join()
 
     def ask(self, to: int, request: Request) -> tuple[int, int]:
         """Have a request carried out by another processor; return the status and the bits."""
@@ -57,7 +71,13 @@ class CellService:
         self._answers[ticket] = status, bits
 
     def _asked(self, source: int, ticket: int, request: Request) -> None:
-        self.carry_out(request, lambda status, bits: self._progress.send(source, "celled", ticket, status, bits))
+        def answer(status: int, bits: int) -> None:
+            self._progress.send(source, "celled", ticket, status, bits)
+
+        if self._over:
+            answer(wait.ABORTED, 0)
+        else:
+            self.carry_out(request, answer)
 
     def carry_out(self, request: Request, answer: Answer) -> None:
         """Carry out a request on a cell of this node, and answer it; do not wait."""
@@ -76,7 +96,10 @@ class CellService:
             if request.what == TRY or status != MUST_WAIT:
                 answer(status, int(own.words[waiters.BITS]))
             else:
-                threading.Thread(target=self._wait, args=(address, request, answer), name=THREAD, daemon=True).start()
+                thread = threading.Thread(target=self._wait, args=(address, request, answer), name=THREAD, daemon=True)
+                with self._progress.lock:
+                    self._waiting.add(thread)
+                    thread.start()
 
     def _wait(self, address: int, request: Request, answer: Answer) -> None:
         own = self._threads.own()
@@ -85,3 +108,5 @@ class CellService:
         deadline = 0 if request.timeout is None else wait.deadline_after(request.timeout, clock())
         status = self._threads.operate(address, request.op, limit, deadline)
         answer(status, int(own.words[waiters.BITS]))
+        with self._progress.lock:
+            self._waiting.discard(threading.current_thread())

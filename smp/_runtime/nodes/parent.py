@@ -58,7 +58,7 @@ class NodesParent(ParentMemory):
     ) -> None:
         super().__init__(processes, nodes)
         processes.leave = partial(self._tell, ("leave",))
-        self._run, self._failed = 0, False  # failed: whether the last run has
+        self._run = 0
         try:
             for rank in range(self.size):
                 start(rank, self.key)
@@ -77,17 +77,27 @@ class NodesParent(ParentMemory):
         """Have every processor run a pickled call; see `Processors`."""
         with self._calling:
             self._must_be_open()
-            if self._failed:
-                self._ask(dict.fromkeys(self._nodes.first, ("clear",)))
             self._keep()
-            self._run, self._failed = self._run + 1, True
+            self._run += 1
             hold = Hold(self._run)
             self._holds.add(hold)
             with self._one_call():
                 probed = ProbedRun(self.size, self._probe, timeout)
-                answers = self._collect(ctrl_c, None, ("run", message, streams, self._run), probed)
-            self._failed = False
+                try:
+                    answers = self._collect(ctrl_c, None, ("run", message, streams, self._run), probed)
+                except BaseException:
+                    self._clear()
+                    raise
             return answers, hold
+
+    def _clear(self) -> None:
+        """Have all waits of a run that has failed end, if all processors have answered; then waits may go on again."""
+        if not self.closed and not self._pending and len(self._processes.alive) == self.size:
+            try:
+                self._ask(dict.fromkeys(range(self.size), ("end_waits",)))
+            finally:
+                if not self.closed:  # it may have been Ctrl-C
+                    self._ask(dict.fromkeys(self._nodes.first, ("clear",)))
 
     def _collect(
         self, ctrl_c: HeldBack, until: float | None, order: tuple[Any, ...] | None, probed: ProbedRun | None

@@ -124,6 +124,10 @@ class NodesPort:
             self.clocks.begin_run()
             self.progress.begin_run(run)
 
+    def end_waits(self) -> None:
+        """End the waits of a run that has failed, on this node, for processors of other nodes."""
+        self.cell_service.end_run(lambda: self._end_waits(wait.INTERRUPTED))
+
     def packets_left(self) -> bool:
         return self.network.used
 
@@ -258,7 +262,7 @@ class NodesPort:
         if len({sign for sign, _, _ in came}) > 1:
             self.progress.end(wait.MISMATCHED)
             raise Mismatch(description)
-        self._left = {ticket: came}
+        self._left, self.doing = {ticket: came}, ""
         if self.log is not None:
             self.log.passed(description)
         return sum(vote for _, vote, _ in came)

@@ -10,7 +10,7 @@ The parent sends, apart from calls:
     fill, cell                        cells of the parent, and operations on them
     abort                             the run ends: waits see it, and STOP ends plain Python code
     probe                             the deadlock check asks for the state of the program and the numbers of messages
-    clear                             the next run may begin, after one that has failed
+    end_waits, clear                  after a run that has failed: its waits at cells end, and new ones may begin
     shown                             the parent has shown lines that this processor has printed
     leave, kill                       this process ends, because another has ended or this one does not stop
 """
@@ -133,6 +133,7 @@ class NodesWorker:
             "run": lambda *call: self._calls.put(call),
             "make": self._make,
             "place": self._place,
+            "end_waits": self._end_waits,
             "clear": self._clear,
             "fill": self._fill,
             "cell": self._cell,
@@ -171,6 +172,10 @@ class NodesWorker:
 
     def _cell(self, ticket: int, request: Request) -> None:
         self.port.cell_service.carry_out(request, lambda status, bits: self._send(Did(ticket, (status, bits), "")))
+
+    def _end_waits(self, ticket: int) -> None:
+        self.port.end_waits()
+        self._send(Did(ticket, None, ""))
 
     def _clear(self, ticket: int) -> None:
         """Let waits of the streams of this node go on again, after a run that has failed."""
