@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,24 +54,29 @@ def test_far_accesses_have_prices_and_programs_have_intervals(monkeypatch: pytes
     assert moved.messages > 0
 
 
+@pytest.fixture(scope="module")
+def three() -> Iterator[smp.Machine]:
+    """A machine of two nodes, one with two processors."""
+    with on_nodes(2, 1) as machine:
+        yield machine
+
+
 @pytest.mark.parametrize("n", [0, 1, 7, 5_000])
-def test_kernels_in_supersteps_run_on_nodes(n: int) -> None:
+def test_kernels_in_supersteps_run_on_nodes(three: smp.Machine, n: int) -> None:
     keys = np.random.default_rng(n).integers(-50, 1 << 31, n)
-    with on_nodes(2, 1) as machine:
-        for name, form in FORMS.items():
-            shared = machine.array(keys)
-            machine.run(form.loaded(), shared)
-            assert np.array_equal(shared[:], np.sort(keys)), name
-        successor = random_list(n, 3)
-        ranks = machine.empty(n, successor.dtype)
-        machine.run(rank_wyllie, machine.array(successor), ranks)
-        assert np.array_equal(ranks[:], rank_here(successor))
+    for name, form in FORMS.items():
+        shared = three.array(keys)
+        three.run(form.loaded(), shared)
+        assert np.array_equal(shared[:], np.sort(keys)), name
+    successor = random_list(n, 3)
+    ranks = three.empty(n, successor.dtype)
+    three.run(rank_wyllie, three.array(successor), ranks)
+    assert np.array_equal(ranks[:], rank_here(successor))
 
 
-def test_the_nodes_of_a_machine_are_known() -> None:
-    with on_nodes(2, 1) as machine:
-        assert machine.nodes == [0, 0, 1]
-        assert machine.run(lambda proc: None).nodes == [0, 0, 1]
+def test_the_nodes_of_a_machine_are_known(three: smp.Machine) -> None:
+    assert three.nodes == [0, 0, 1]
+    assert three.run(lambda proc: None).nodes == [0, 0, 1]
     with smp.host(2) as host:
         assert host.nodes == [0, 0]
 

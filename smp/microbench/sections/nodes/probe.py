@@ -162,8 +162,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
                     rows_of = _visited(machine, array, [patterns[k] for k in some], plan.seed + turn)
                     rows_of["pattern"], rows_of["round"] = np.repeat(some, REPEATS), turn
                     taken.append(rows_of)
-                    part = (turn + first / len(order)) / LEAST_ROUNDS
-                    tick(min(part, max((time.monotonic() - started) / left, part / 4), 1.0), "near and far accesses")
+                    spent, rounds = (time.monotonic() - started) / left, (turn + first / len(order)) / LEAST_ROUNDS
+                    tick(min(spent, rounds, 1.0), "near and far accesses")
                 each = [machine.run(bursts, array, cells, found.tasks).results[0] for _ in range(BURSTS)]
                 found.samples += taken  # complete rounds only
                 found.bursts += each
