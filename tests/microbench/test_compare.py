@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.profiles import document
-from support.shapes import QUICK
+from support.shapes import MPI, QUICK
 
 from smp.errors import ProfileError
 from smp.microbench.predictions.changes import cross
@@ -51,6 +51,7 @@ def measured() -> dict[str, Any]:
             "forms": [{"rows": 64, "columns": 64, "form": "copy", "ns_per_cell": 0.4}],
         },
         "messages": json.loads(QUICK.read_text())["messages"],
+        "nodes": json.loads(MPI.read_text())["nodes"],
     }
 
 

@@ -741,7 +741,7 @@ def port_with(mail: OneMessage) -> NodesPort:
 
 def test_a_message_of_the_run_before_is_dropped_while_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service thread looks for messages at any time; the next run would take them for its own."""
-    port = port_with(OneMessage("round", 1, 1, 1, [(0, False, b"")]))
+    port = port_with(OneMessage("round", 1, 1, 1, [(0, 0, ())]))
     port.new_run(1)
     begin, service = port.network.begin_run, threading.Thread(target=port.progress.look)
 

@@ -76,15 +76,17 @@ class MPIMail:
         self._sending.append((self._messages.Isend([data, self._mpi.BYTE], to, tag), data))
 
     def take(self) -> tuple[int, Message] | None:
-        for number, (request, source, long) in enumerate(self._coming):
-            if request.Test():
-                del self._coming[number]
-                return source, _unpacked(long)
+        if self._coming:
+            for number, (request, source, long) in enumerate(self._coming):
+                if request.Test():
+                    del self._coming[number]
+                    return source, _unpacked(long)
         status, at = self._status, self._next
-        if not self._receives[at].Test(status):
+        receive = self._receives[at]
+        if not receive.Test(status):
             return None
-        source, data = status.Get_source(), bytes(memoryview(self._buffers[at])[: status.Get_count(self._mpi.BYTE)])
-        self._receives[at].Start()
+        source, data = status.Get_source(), self._buffers[at][: status.Get_count(self._mpi.BYTE)]
+        receive.Start()
         self._next = (at + 1) % RECEIVES
         if data[:1] != ANNOUNCED:
             return source, _unpacked(data)
@@ -93,7 +95,8 @@ class MPIMail:
         return None
 
     def busy(self) -> bool:
-        self._leaving = [request for request in self._leaving if not request.Test()]
+        if self._leaving:
+            self._leaving = [request for request in self._leaving if not request.Test()]
         return bool(self._coming or self._leaving)
 
     def give(self, to: int, tag: int, octets: Octets) -> Transfer:

@@ -6,6 +6,10 @@
 After such a pair of waves no message is on its way that could end a wait, so the run is deadlocked.  Source: Mattern,
 "Algorithms for distributed termination detection" (1987), the method of four counters.
 
+In a collective, the processors of a node meet in its memory, which no counter counts.  Each probe therefore looks there
+(`Progress.stuck`): a processor that finds something new is not stuck.  What a processor has put there before it was
+found waiting in wave 1 is seen by all others in wave 2.
+
 A run with a time limit ends when that time is over, with the same table of what each processor waits for.
 """
 

@@ -53,5 +53,8 @@ class Mail(Protocol):
 
 
 MOST_TAG = 32767
-PLAIN = {"round", "packet", "credit", "read", "elements", "write", "written", "time", "clock", "offset"}
+PLAIN = {
+    *("round", "brought", "result", "packet", "credit", "read", "elements", "write", "written"),
+    *("time", "clock", "offset"),
+}
 """Kinds of messages with nothing but numbers, bytes, text and None, all of them Python's own, and tuples of these."""

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from .arrays import elements_of, in_parts
 from .cell_service import CellService
 from .cells import CellsOnNodes, storage
 from .clocks import NodeClocks
+from .collectives.rounds import Rounds
 from .holders import holders
 from .indices import Selected
 from .layout import Nodes
@@ -35,7 +37,6 @@ from .messages import About, Name, Request
 from .network import CreditedNetwork
 from .parts import Parts
 from .progress import Progress
-from .rounds import Brought, Rounds
 
 BOTH = 3  # networks
 SOON = 5_000_000_000  # ns in which the end of a run comes to all nodes
@@ -45,19 +46,20 @@ class Noted(Diagnosis):
     """Diagnosis that notes where the processor is, in its own memory."""
 
     def __init__(self, progress: Progress, memory: ProcessorMemory, place_on_node: int) -> None:
-        self._progress, self._memory, self._place = progress, memory, Place()
-        self._place_on_node = place_on_node
+        self._progress, self._memory, self._place_on_node = progress, memory, place_on_node
+        self._program: tuple[str, int] = "", 0  # file and line
+        self._at: tuple[int | None, str, int] = None, "", 0  # superstep, label and phase
 
     def begin(self, program: Callable[..., object]) -> None:
         code = getattr(program, "__code__", None)
-        if code is not None:
-            self._place = Place(file=code.co_filename, line=code.co_firstlineno)
+        self._at = None, "", 0
+        self._program = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
 
     def mark(self, step: int, phase: int, label: str) -> None:
-        self._place = Place(step, label, phase, self._place.file, self._place.line)
+        self._at = step, label, phase
 
     def place(self) -> Place:
-        return self._place
+        return Place(*self._at, *self._program)
 
     def fail(self) -> None:
         self._progress.end(wait.RAISED)  # the parent passes it on to the others
@@ -96,7 +98,7 @@ class NodesPort:
         self.progress = Progress(mail, spin, self._go_on, self._end_waits)
         self.parts = Parts(self.progress, self.rank, nodes, node_memory.segment)
         self.far = self.parts.far
-        self._rounds = Rounds(self.progress, self.rank, self.size)
+        self._rounds = Rounds(self.progress, self.rank, nodes, node_memory.segment)
         self.cell_service = CellService(self.progress, node_memory.threads, self._address)
         self.network = CreditedNetwork(self.progress, self.size)
         self.clocks = NodeClocks(self.progress, self.rank, nodes)
@@ -106,7 +108,7 @@ class NodesPort:
         self.inside: Callable[[], str] | None = None
         self.doing = ""
         self._main = threading.get_ident()  # the thread that runs the program
-        self._left: dict[int, list[Brought]] = {}  # what all have brought to the collective that was left last
+        self._left: dict[int, Sequence[bytes]] = {}  # what all have brought to the collective that was left last
         self._overdue: int | None = None  # ticket of a collective at which a wait timed out: the arrival still counts
         holders[key] = self
 
@@ -118,7 +120,7 @@ class NodesPort:
         self.far.taken()
         with self.progress.lock:  # or the service thread would take messages of the previous run in between
             self._run, self._made = run, 0
-            self._rounds.begin_run()
+            self._rounds.begin_run(run)
             self.network.begin_run()
             self.cell_service.begin_run()
             self.clocks.begin_run()
@@ -229,7 +231,8 @@ class NodesPort:
         return self._arrive(description, vote, block)
 
     def _arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
-        self._refuse_inside(description)
+        if self.inside is not None:
+            self._refuse_inside(description)
         if self._overdue is not None:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
@@ -237,7 +240,7 @@ class NodesPort:
             )
         self.doing = description
         self._go_on()
-        return self._rounds.arrive((int(signature(description)), bool(vote), b"".join(block or ())))
+        return self._rounds.arrive(signature(description), bool(vote), b"".join(block or ()))
 
     def passed(self, ticket: int) -> bool:
         self.progress.look()
@@ -258,22 +261,19 @@ class NodesPort:
                 f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
                 "processors arrived; give it longer, or call it again, which goes on waiting"
             )
-        came = self._rounds.taken(ticket)
-        if len({sign for sign, _, _ in came}) > 1:
+        agreed, votes, blocks = self._rounds.taken(ticket)
+        if not agreed:
             self.progress.end(wait.MISMATCHED)
             raise Mismatch(description)
-        self._left, self.doing = {ticket: came}, ""
+        self._left, self.doing = {ticket: blocks}, ""
         if self.log is not None:
             self.log.passed(description)
-        return sum(vote for _, vote, _ in came)
+        return votes
 
     def _until_passed(self, ticket: int, deadline: int) -> bool:
-        serve = self.serve if not self.on_a_stream() else None
-
-        def ready() -> bool:
-            return self._rounds.passed(ticket)
-
-        if serve is None:
+        ready = partial(self._rounds.passed, ticket)
+        serve = self.serve
+        if serve is None or self.on_a_stream():
             return self.progress.until(ready, deadline)
         while True:
             serve()  # also if all have arrived: what they sent before has come, too
@@ -283,7 +283,7 @@ class NodesPort:
                 return False
 
     def blocks(self, ticket: int) -> list[Buffer]:
-        return [block for _, _, block in self._left.pop(ticket)]
+        return list(self._left.pop(ticket)) or [b""] * self.size
 
     def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
         ticket = self._arrive(description, block=parts)

@@ -4,7 +4,8 @@
     service thread        looks for messages while the program computes, so that others need not wait for it
 
 Whichever thread looks takes the next message and carries out the action of its kind, under the lock.  The lock also
-protects all that actions change.
+protects all that actions change.  A first processor of a node also looks at what the others of the node have put into
+its memory (`on_look`).
 
 A message of a run has the number of the run.  Processors begin a run one after another, so a message may come before
 its run has begun here; it is kept until then.  One of an earlier run, which has failed, is dropped.
@@ -67,6 +68,7 @@ class Progress:
         self._of_a_run: set[str] = set()
         self._aborted: dict[int, int] = {}  # causes of the end of runs that have not begun here
         self._early: list[tuple[int, Message]] = []
+        self._also: Callable[[], bool] | None = None  # see `on_look`
         self._own: deque[Message] = deque()  # messages of this processor to itself
         self._transfers: list[tuple[Transfer, Callable[[], object]]] = []
         self._waits_for: Ready | None = None
@@ -90,6 +92,10 @@ class Progress:
         self._actions[kind] = action
         if of_a_run:
             self._of_a_run.add(kind)
+
+    def on_look(self, action: Callable[[], bool]) -> None:
+        """Call an action at each look; it returns True if something has come that is no message."""
+        self._also = action
 
     def begin_run(self, run: int) -> None:
         """Drop what is left of earlier runs, and carry out what has come for this one."""
@@ -158,6 +164,8 @@ class Progress:
                 found = True
                 self.got += 1
                 self._act(*came)
+            if self._also is not None and self._also():
+                found = True
             if self._transfers:
                 done = [pair for pair in self._transfers if pair[0].done()]
                 if done:
@@ -202,7 +210,8 @@ class Progress:
                         return True
                     if programs:
                         self._waits_for = None if deadline else ready
-                self.go_on()
+                if self.cause:
+                    self.go_on()
                 if deadline and time.monotonic_ns() >= deadline:
                     return False
                 looks = 0 if came else looks + 1
@@ -215,9 +224,12 @@ class Progress:
                 self._waits_for = None
 
     def _nap(self, looks: int) -> None:
+        if looks <= self._spin:
+            os.sched_yield()
+            return
         with self.lock:
             moving = bool(self._transfers) or self._mail.busy()  # bytes that may move only while MPI is called
-        if looks <= self._spin or (moving and self._spin):
+        if moving and self._spin:
             os.sched_yield()
         else:
             time.sleep(SHORTEST if moving else min(LONGEST, SHORTEST * 2 ** min(looks - self._spin, 10)))
@@ -225,6 +237,8 @@ class Progress:
     def stuck(self) -> bool:
         """Return True if the program waits, without a deadline, for something that has not come."""
         with self.lock:
+            if self._also is not None and self._also():
+                return False
             ready = self._waits_for
             return ready is not None and not self._own and not self._transfers and not ready()
 

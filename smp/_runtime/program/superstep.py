@@ -9,7 +9,9 @@
                                                 copy-out   local -> global, counted as writes
                                                 ─ barrier ─
 
-So no read of a superstep sees a write of the same superstep.  Source: the SMP cost study, section 3.
+So no read of a superstep sees a write of the same superstep.  On several nodes, where barriers are expensive, the
+processors vote at the second one on whether any of them has noted a write; if none has, the third one is left out.
+Source: the SMP cost study, section 3.
 """
 
 from __future__ import annotations
@@ -83,12 +85,14 @@ class Superstep(Begun):
                 f"it belongs to the {PHASES[allowed]} phase; move it up, or into a superstep of its own"
             )
 
-    def _end_phase(self, what: str) -> None:
+    def _end_phase(self, what: str, vote: bool = False) -> int:
+        """Wait for all processors; return the number of those that voted."""
         clock = self._port.clock
         self._stamps.append(clock())
-        self._port.synchronise(f"{what} of superstep {self._label!r}")
+        votes = self._port.synchronise(f"{what} of superstep {self._label!r}", vote=vote)
         self._stamps.append(clock())
         self._phase += 1
+        return votes
 
     def _faults(self) -> int:
         memory = self._port.node_memory
@@ -249,12 +253,16 @@ class Superstep(Begun):
             self.compute()
         if self._bytes_written >= WORTH_A_LOOK or self._marks & LARGE:
             self._look(COPY_OUT, WORTH_A_LOOK)
-        self._end_phase("compute")
+        writers = self._end_phase("compute", vote=bool(deferred))
         self._port.diagnosis.mark(self._step, COPY_OUT, self._label)
-        for write in deferred:
-            write()
-        self._port.fence()
-        self._end_phase("copy-out")
+        if writers or far is None:
+            for write in deferred:
+                write()
+            self._port.fence()
+            self._end_phase("copy-out")
+        else:
+            self._stamps += [self._port.clock()] * 2
+            self._phase += 1
         self._port.diagnosis.mark(self._step, ENDED, self._label)
         footprint = sum(self._touched.values())
         moved = (self._reads, self._writes, self._bytes_read, self._bytes_written)

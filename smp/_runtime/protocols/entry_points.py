@@ -9,6 +9,7 @@ Every argument and result is an int64.  The first argument, if there is one, is 
     barrier, flags, ``probe``                       of the processor's own words (see ``wait``)
     messages                                        of the processor's words for messages (see ``message_waits``)
     ``abort``, ``join``, ``rouse``, ``watch``       of the shared words (see ``wait``)
+    ``load_word``, ``store_word``                   of a word
     cells                                           of the cell
     streams                                         of the stream's record (see ``waiters``)
     printed lines                                   of the processor's ring of text (see ``text_ring``)
@@ -91,6 +92,15 @@ def probe(address: int, rank: int, size: int) -> int:
 
 def abort(address: int, kind: int, rank: int) -> int:
     return wait.abort(address, kind, rank)
+
+
+def load_word(address: int) -> int:
+    return int(atomics.load(words_at(address, 1), 0))
+
+
+def store_word(address: int, value: int) -> int:
+    atomics.store_release(words_at(address, 1), 0, value)
+    return 0
 
 
 def join(address: int) -> int:
@@ -195,6 +205,8 @@ class Core:
     accept_fences: Entry
     probe: Entry
     abort: Entry
+    load_word: Entry
+    store_word: Entry
     join: Entry
     rouse: Entry
     watch: Entry
@@ -228,6 +240,8 @@ class Core:
         (accept_fences, 0),
         (probe, 3),
         (abort, 3),
+        (load_word, 1),
+        (store_word, 2),
         (join, 1),
         (rouse, 1),
         (watch, 2),

@@ -1,0 +1,1 @@
+"""Collectives on several nodes: processors meet in the memory of their node, and nodes exchange messages."""
