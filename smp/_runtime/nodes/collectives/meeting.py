@@ -12,7 +12,9 @@
 
 NUMBER is stored with release and loaded with acquire, so a reader that sees it sees the slot as it was put.  It has the
 number of the run, so what an earlier run has left is never taken for new, and need not be cleared.  The slots are those
-of the host, and six sets are enough for the same reason (see ``shared_memory.slots``).
+of the host (see ``shared_memory.slots``).  Three of the six sets would be enough, since at most three rounds may be
+open.  A processor that puts its part for round k + 3 has left round k, so the first one has taken its part of that round.
+The first one puts the result of round k + 3 when all have come to it, so all have left round k, with its result.
 """
 
 from __future__ import annotations

@@ -8,8 +8,10 @@
     node 1   processors 5, 6, ... ◀── processor 4 ◀┘           in the memory of the node
 
     step      node n sends to n - d what it has, and gets from n + d what that one has           d = 1, 2, 4, ...
-    after it  it has what n, n + 1, ..., n + 2 d - 1 have brought (modulo the number of nodes); the last step sends only
-              what is missing
+    after it  it has what n, n + 1, ..., n + 2 d - 1 have brought (modulo the number of nodes)
+
+Votes are added on the way, so the messages of a barrier have the same length in all steps, on however many nodes.  Two
+sums are enough (see ``known``).  Bytes are only passed on; the last step sends those that are missing.
 
 A round is one collective; its number is the ticket.  Rounds of a program follow one another, and three of them may be
 open at once.  What comes early is kept.  Whichever thread of a first processor looks for messages also looks for the
@@ -22,17 +24,13 @@ from __future__ import annotations
 import marshal
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...memory.segment import Segment
 from ..layout import Nodes
 from ..progress import Progress
+from .known import DIFFER, Blocks, Known, Votes
 from .meeting import Meeting, Part
-
-DIFFER = -1
-"""Signature of a node whose processors are in different collectives."""
-Brought = tuple[int, int, Sequence[bytes]]
-"""The part of a node: a signature, votes, and the bytes of its processors; of all or, if all are empty, of none."""
 
 
 class Outcome(NamedTuple):
@@ -80,8 +78,8 @@ class Rounds:
         """Forget the previous run; call it before messages of the new one are carried out."""
         self._base, self._last = run << 32, 0  # the numbers of rounds in the memory of the node begin after the base
         self._gathering: deque[tuple[int, list[Part]]] = deque()  # rounds with what has come of this node
-        self._open: dict[int, list[Brought]] = {}  # what has come so far, from this node on, by round
-        self._early: dict[tuple[int, int], Sequence[Brought]] = {}  # by round, and number of parts before the step
+        self._open: dict[int, Known] = {}  # by round
+        self._early: dict[tuple[int, int], Sequence[Any]] = {}  # by round, and number of nodes known before the step
         self._sent_here: dict[tuple[int, int], bytes] = {}  # bytes that fit into no slot, by round and place
         self._results: dict[int, Sequence[bytes]] = {}  # the same of results, by round
         self._done: dict[int, Outcome] = {}
@@ -94,7 +92,7 @@ class Rounds:
                 if not self._meeting.put(self._base + number, sign, vote, data):
                     self._progress.send(self._first, "brought", number, self._place, data)
             elif self._count == 1:
-                self._exchange(number, (sign, int(vote), (data,) if data else ()))
+                self._exchange(number, (sign, int(vote)), [data])
             else:
                 self._gathering.append((number, [Part(sign, vote, data)]))
                 self._gather()
@@ -140,7 +138,7 @@ class Rounds:
             self._gathering.popleft()
             sign = parts[0].sign if len({part.sign for part in parts}) == 1 else DIFFER
             blocks = [part.data or b"" for part in parts]
-            self._exchange(number, (sign, sum(part.votes for part in parts), blocks if any(blocks) else ()))
+            self._exchange(number, (sign, sum(part.votes for part in parts)), blocks)
         return found
 
     def _brought(self, source: int, number: int, place: int, data: bytes) -> None:
@@ -149,48 +147,46 @@ class Rounds:
     def _result(self, source: int, number: int, blocks: Sequence[bytes]) -> None:
         self._results[number] = blocks
 
-    def _exchange(self, number: int, brought: Brought) -> None:
+    def _exchange(self, number: int, votes: Votes, blocks: Sequence[bytes]) -> None:
         """Begin the steps between nodes."""
-        self._open[number] = parts = [brought]
-        self._send(number, parts)
-        self._advance(number, parts)
+        self._open[number] = known = Known(votes, {self._node: blocks} if any(blocks) else {})
+        self._send(number, known)
+        self._advance(number, known)
 
-    def _send(self, number: int, parts: list[Brought]) -> None:
-        """Send this step's parts."""
-        have, nodes = len(parts), len(self._firsts)
-        to = self._firsts[(self._node - have) % nodes]
-        self._progress.send(to, "round", number, have, parts[: nodes - have])
+    def _send(self, number: int, known: Known) -> None:
+        """Send what this step needs."""
+        count, nodes, blocks = known.count, len(self._firsts), known.blocks
+        if 2 * count > nodes and blocks:
+            blocks = {node: some for node, some in blocks.items() if (node - self._node) % nodes < nodes - count}
+        to = self._firsts[(self._node - count) % nodes]
+        self._progress.send(to, "round", number, count, known.votes, known.rest, blocks)
 
-    def _came(self, source: int, number: int, have: int, parts: Sequence[Brought]) -> None:
-        self._early[number, have] = parts
+    def _came(self, source: int, number: int, count: int, *more: Any) -> None:
+        self._early[number, count] = more
         if number in self._open:
             self._advance(number, self._open[number])
 
-    def _advance(self, number: int, parts: list[Brought]) -> None:
-        while (more := self._early.pop((number, len(parts)), None)) is not None:
-            parts.extend(more)
-            if len(parts) == len(self._firsts):
-                self._end(number, parts)
+    def _advance(self, number: int, known: Known) -> None:
+        nodes = len(self._firsts)
+        while (more := self._early.pop((number, known.count), None)) is not None:
+            known.add(nodes, *more)
+            votes = known.of_all(nodes)
+            if votes is not None:
+                self._end(number, votes, known.blocks)
                 return
-            self._send(number, parts)
+            self._send(number, known)
 
-    def _end(self, number: int, parts: list[Brought]) -> None:
+    def _end(self, number: int, votes: Votes, by_node: Blocks) -> None:
         """Note the result of a round, and release this node."""
         del self._open[number]
-        sign, votes, with_blocks = parts[0][0], 0, False
-        agreed = sign != DIFFER
-        for each, of_node, some in parts:
-            agreed &= each == sign
-            votes += of_node
-            with_blocks |= bool(some)
+        sign, count = votes
         blocks: list[bytes] = []
-        if with_blocks:
-            by_node = parts[-self._node :] + parts[: -self._node]
-            for count, (_, _, some) in zip(self._counts, by_node, strict=True):
-                blocks += some or [b""] * count
-        self._done[number] = Outcome(agreed, votes, blocks)
+        if by_node:
+            for node, processors in enumerate(self._counts):
+                blocks += by_node.get(node) or [b""] * processors
+        self._done[number] = Outcome(sign != DIFFER, count, blocks)
         if self._count > 1:
             data = marshal.dumps(blocks) if blocks else b""
-            if not self._meeting.put(self._base + number, sign if agreed else DIFFER, votes, data):
+            if not self._meeting.put(self._base + number, sign, count, data):
                 for other in range(self._first + 1, self._first + self._count):
                     self._progress.send(other, "result", number, blocks)
