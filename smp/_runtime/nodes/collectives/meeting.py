@@ -13,7 +13,7 @@
 NUMBER is stored with release and loaded with acquire, so a reader that sees it sees the slot as it was put.  It has the
 number of the run, so what an earlier run has left is never taken for new, and need not be cleared.  The slots are those
 of the host (see ``shared_memory.slots``).  Three of the six sets would be enough, since at most three rounds may be
-open.  A processor that puts its part for round k + 3 has left round k, so the first one has taken its part of that round.
+open.  A processor that puts its part for round k + 3 has left round k, so the first one has taken its part of round k.
 The first one puts the result of round k + 3 when all have come to it, so all have left round k, with its result.
 """
 
