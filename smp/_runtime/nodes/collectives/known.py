@@ -1,4 +1,4 @@
-"""What a node knows, in a collective, of what the nodes from its own on have brought.
+"""Knowledge that a node gathers, in a collective, of what the nodes from its own on have brought.
 
     N = 6 nodes    count      votes of nodes                rest: votes of the first N mod count
     at first       1          n
@@ -17,13 +17,13 @@ from collections.abc import Sequence
 DIFFER = -1
 """Signature of processors that are in different collectives."""
 Votes = tuple[int, int]
-"""What some nodes have brought together: a signature and votes."""
+"""A signature and votes, which some nodes have brought together."""
 Blocks = dict[int, Sequence[bytes]]
 """The bytes that the processors of some nodes have brought, by node, without those nodes that have brought none."""
 
 
 class Known:
-    """What a node knows after some steps.
+    """A node's knowledge after some steps.
 
     Attributes
     ----------

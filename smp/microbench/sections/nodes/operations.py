@@ -18,6 +18,7 @@ from smp._runtime.program.processor import Processor
 
 MEBIBYTE = 1 << 20
 ELEMENTS = 10_000
+AT_ONCE = 32  # requests: as many as a processor may send to another one before it takes any
 Act = Callable[[], object]
 
 
@@ -43,6 +44,7 @@ WITH_PARTNER = {
     "read of 8 bytes": 100,
     "read of 1 MiB": 10,
     "request and reply": 100,
+    f"request and reply, {AT_ONCE} at once": 10 * AT_ONCE,
     "value to a cell and back": 100,
 }
 
@@ -116,7 +118,8 @@ class Operations:
         with_partner: dict[str, Callable[[int], None]] = {
             "read of 8 bytes": lambda times: self._reads(times, block, 1),
             "read of 1 MiB": lambda times: self._reads(times, block, MEBIBYTE // 8),
-            "request and reply": lambda times: self._requests(times, task.partner),
+            "request and reply": lambda times: self._requests(times, 1, task.partner),
+            f"request and reply, {AT_ONCE} at once": lambda times: self._requests(times, AT_ONCE, task.partner),
             "value to a cell and back": lambda times: self._hand_overs(times, task.partner),
         }
         return with_partner[task.name]
@@ -140,15 +143,16 @@ class Operations:
                     step.copy_in(self.array, slice(start, start + words), out=out)
             step.compute()
 
-    def _requests(self, times: int, partner: int) -> None:
+    def _requests(self, times: int, at_once: int, partner: int) -> None:
         proc = self.proc
         self._answers = 0
         proc.barrier()
-        for k in range(1, times + 1):
+        for asked in range(at_once, times + 1, at_once):
             if proc.rank == 0:
-                proc.request(partner, self._asked, k)
+                for _ in range(at_once):
+                    proc.request(partner, self._asked, asked)
             if proc.rank in (0, partner):
-                proc.wait_until(lambda k=k: self._answers >= k)  # type: ignore[misc]
+                proc.wait_until(lambda asked=asked: self._answers >= asked)  # type: ignore[misc]
 
     def _hand_overs(self, times: int, partner: int) -> None:
         mine, theirs = 0, 2 * partner

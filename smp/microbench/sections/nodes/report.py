@@ -8,6 +8,7 @@ from smp._output.numbers import time
 from smp._output.table import Bounded, Cell, Column, Marked, Table, counted, share, text
 from smp.microbench.output.format import flagged, judged
 from smp.profiles.kept_apart import LIMIT
+from smp.profiles.more_nodes import MoreNodes, steps
 from smp.profiles.profile import Profile
 
 from .patterns import APART
@@ -33,6 +34,20 @@ ERRORS = (text("family"), counted("fitted on"), counted("kept apart"), share("av
 ERRORS_MEANING = (
     f"Errors relative to the measured times, on the patterns of suite {APART}; suites 1 and 2 were fitted. "
     f"!: above {LIMIT:.0%}."
+)
+
+MORE_NODES, WORDS = (16, 256, 4096), 128
+MORE = (
+    *(counted(name) for name in ("nodes", "messages")),
+    *(Column(name, "us", scale=1e6) for name in ("barrier", "empty superstep")),
+    *(Column(f"{of}, {end}", "ms", scale=1e3) for of in ("2", "all") for end in ("low", "high")),
+)
+MORE_MEANING = (
+    "Computed from the prices above; none of this is measured. messages: those that the first processor of a node "
+    f"sends in a barrier. 2, all: a superstep in which each processor copies {8 * WORDS:,} bytes from two other nodes, "
+    "or from all.\n"
+    "low: the requests of a copy are on their way together, and N nodes pass N/2 times as many words as two. "
+    "high: one request after another, and all nodes share the network of the measured ones."
 )
 
 
@@ -87,6 +102,25 @@ def tables(found: Nodes, profile: Profile) -> Iterator[Table]:
         for function in found.functions
     ]
     yield Table("Errors of the predictions", ERRORS, errors, [ERRORS_MEANING])
+    more = _more_nodes(found)
+    if more:
+        title = f"More nodes of {found.nodes[0]} processor{'s' * (found.nodes[0] > 1)}, computed"
+        yield Table(title, MORE, more, [MORE_MEANING])
+
+
+def _more_nodes(found: Nodes) -> list[list[Cell]]:
+    """Return a row for each number of nodes; none if the profile lacks something that is needed for them."""
+    section, made = found.to_json(), list[list[Cell]]()
+    if len(found.nodes) < 2 or len(set(found.nodes)) > 1:
+        return made
+    for nodes in MORE_NODES:
+        try:
+            machine = MoreNodes(section, nodes)
+        except KeyError:
+            return []
+        times = [*machine.reads(2, WORDS), *machine.reads(nodes - 1, WORDS)]
+        made.append([nodes, steps(nodes), machine.barrier, machine.empty_superstep, *times])
+    return made
 
 
 def _time(row: Operation | None) -> Cell:
