@@ -224,6 +224,12 @@ def test_the_end_of_a_rank_is_reported(nothing_left: None, how: str, rank: int, 
             machine.run(together)
 
 
+def test_the_status_is_that_of_the_rank_and_not_of_those_that_the_launcher_kills(nothing_left: None) -> None:
+    """The launcher would report the bits of all statuses together."""
+    with smp.mpi(4) as machine, pytest.raises(ProcessorDied, match="processor 2 of 4 ended with status 3"):
+        machine.run(ends, 2, "exit", "compute")
+
+
 WORKS = """
     import sys, time
     import smp

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smp._computer.interrupt import HeldBack
+from smp._computer.pidfds import exit_status
 from smp.errors import MachineError
 
 from ..host.pipe import Line
@@ -33,8 +34,8 @@ from .jobs import rank_command, shown
 KILLED = -signal.SIGKILL
 UNTOLD = 255
 """Status of MPICH's launcher if a signal has ended a rank on one of several nodes; its number is the exit code then."""
-SOON = 0.5
-"""Seconds in which a launcher ends after a signal has ended a rank, if it can."""
+SOON, SHORT = 0.5, 0.002
+"""Seconds in which a launcher ends after a signal has ended a rank, if it can, and seconds between two looks."""
 LAST = 1 << 16
 """Bytes of a launcher's last words."""
 LINES = 6
@@ -205,16 +206,19 @@ class World:
         """Return the rank that ended first, and its exit status, negative for a signal; None if only its line is lost.
 
         Return None if the launcher was killed, and the ranks have ended with it.  When a rank ends early, the launcher
-        ends the others and then itself.  It says which signal has ended a rank, or takes over its status.  It may name
-        one that it has ended itself, so the rank is the one that was ``seen`` to be gone first.
+        ends the others and then itself.  It may name one that it has ended itself, so the rank is the one that was
+        ``seen`` to be gone first.  How it has ended is known to the kernel of its computer, from Linux 6.15 on.
+        Otherwise the launcher says it: by a signal, which may be the one that has ended the others, or by its status.
         """
-        for end, seconds in ((lambda: None, SOON), (leave, PATIENCE)):
-            end()
+        status = self._status(seen)
+        if status is None and self._starter.poll() is None:
+            leave()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._starter.wait(seconds)
-                break
+                self._starter.wait(PATIENCE)
         if self.joined:  # it is rank 0 itself
             return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
+        if status is not None:
+            return None if (self._starter.poll() or 0) < 0 else (seen, status)
         found = next((found for pattern in _DEATHS if (found := pattern.search(self._text()))), None)
         if found is not None:
             number = found["signal"] or (found["code"] if self._starter.returncode == UNTOLD else None)
@@ -225,6 +229,15 @@ class World:
         if status is None:  # the launcher has not noticed any end
             return seen, KILLED if self.lines[seen].is_local() else None
         return seen, status
+
+    def _status(self, rank: int) -> int | None:
+        """Return the exit status of a rank on this computer, if it is known before the launcher ends, or soon."""
+        pidfd, end = self.pidfds[rank], time.monotonic() + SOON
+        while (status := None if pidfd is None else exit_status(pidfd)) is None:
+            if self._starter.poll() is not None or time.monotonic() > end:
+                break
+            time.sleep(SHORT)
+        return status
 
     def end(self, at_once: bool = False) -> None:
         """End the ranks and the launcher, and wait for them.
