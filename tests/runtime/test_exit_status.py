@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from smp._computer.pidfds import exit_status
+from smp._computer.processes import exit_status
 
 PARENT = """
 import subprocess, sys

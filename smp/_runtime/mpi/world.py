@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smp._computer.interrupt import HeldBack
-from smp._computer.pidfds import exit_status
+from smp._computer.processes import exit_status
 from smp.errors import MachineError
 
 from ..host.pipe import Line
