@@ -1,26 +1,17 @@
 """The emulator runs streams as greenlets, one step at a time.
 
-    stream      step(primitive) ── scheduling point ── the primitive ── on to the next one
-                                     │ the schedule chooses the next stream; this one goes on when it is chosen again
-    asleep      in a futex, until a wake-up of the same word or a deadline of virtual time
-    pausing     not chosen before the others had a turn
+    stream    step(primitive) ── scheduling point ── the primitive ── on to the next one
+                                   │ the schedule chooses the next stream; this one goes on when it is chosen again
 
 A step is one primitive on shared words, together with the plain Python code after it.  Between two steps of a stream,
 the other streams may make any number of steps, or none.  All streams run in one thread, so each step is atomic.
 
-By a *pause*, a stream says that nothing will change for it before another stream has made a step.  It is chosen again
-only after another stream has made a step, and after every runnable stream has made one since the pausing stream's
-previous pause.  So if several streams wait in loops, none of them keeps the stream that they wait for from its turn.
-(Musuvathi and Qadeer, Fair stateless model checking, section 3, have such a rule.)
-
-When no stream can run, or when the streams have only paused for a while (`Schedule.patience`), the first deadline
-comes.  If no stream can run and there is no deadline, the run is in a deadlock.
+A stream may also pause, or sleep in a futex; ``turns`` says when it goes on.  If no stream can run and there is no
+deadline, the run is in a deadlock.
 """
 
 from __future__ import annotations
 
-import bisect
-import operator
 import sys
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -38,7 +29,8 @@ from ..source.lines import where
 from .costs import Charges
 from .primitives import CLOCKS, changed, meaning_of
 from .schedules import Schedule, Stream
-from .sleepers import Sleepers, address_of
+from .sleepers import address_of
+from .turns import Turns
 
 GRACE = 100_000
 """Number of steps that the streams may still make after a run has failed."""
@@ -46,7 +38,6 @@ _LOOK = 5_000  # steps between two checks for Ctrl-C
 _LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
-_number, _last = operator.attrgetter("number"), operator.attrgetter("last")
 
 
 class Turn(Protocol):
@@ -118,11 +109,8 @@ class Emulator:
         self.over = self.forced = False
         self.steps = 0
         self._made = 0
-        self._ready: list[Stream] = []
-        self._sleepers = Sleepers(self._charges.woken)
-        self._timed = self._sleepers.timed
-        self._pausing = 0
-        self._vain = 0  # number of pauses since a word was last changed
+        self._turns = Turns(schedule, self._charges.woken)
+        self._ready, self._timed, self._by_time = self._turns.ready, self._turns.timed, self._turns.by_time
         self._alarm = min(_LOOK, limit)
         self._counts: dict[int, int] = {}
         self._error: BaseException | None = None  # the exception with which the run ends
@@ -149,7 +137,7 @@ class Emulator:
         if self._hub is not None:
             stream.greenlet.parent = self._hub
         self.streams.append(stream)
-        self._ready.append(stream)
+        self._turns.begin(stream)
         return stream
 
     def _live(self, stream: Stream, function: Callable[[], object]) -> None:
@@ -160,8 +148,7 @@ class Emulator:
             if not self.over:
                 self.fault = stream, error
         self.streams.remove(stream)
-        if stream in self._ready:  # else it was asleep, in a run that is over
-            self._ready.remove(stream)
+        self._turns.end(stream)
 
     def run(self) -> None:
         """Let all streams run to their ends, or until one raises an exception.
@@ -184,11 +171,8 @@ class Emulator:
                     beginner, self._beginner = self._beginner, None
                     beginner.greenlet.switch()
                     continue
-                candidates = self._candidates(None)
                 self.running = None
-                if candidates:
-                    self._give(None, candidates)
-                else:
+                if not self._pass_on(None):
                     self.leave(deadlock(self.streams))
             if self._error is not None:
                 raise self._error
@@ -223,7 +207,11 @@ class Emulator:
         if stream.fresh:
             stream.fresh = False
         elif len(self._ready) > 1 or self._timed:
-            self._offer(stream)
+            by_time = self._by_time
+            if by_time is None or self._timed or self._turns.pausing:
+                self._pass_on(stream)
+            elif (chosen := by_time.swap(stream)) is not stream:
+                self._switch(chosen)
         self.steps += 1
         if self.steps >= self._alarm:
             self._look_up()
@@ -238,7 +226,7 @@ class Emulator:
             return meaning(*args)
         result = meaning(*args)
         if changed(meaning, args, result):
-            self._vain = 0
+            self._turns.vain = 0
         return result
 
     def charge(
@@ -264,41 +252,27 @@ class Emulator:
             return stream.now
         return meaning(*args)
 
-    def _offer(self, stream: Stream) -> None:
-        """Let the schedule choose whether this stream goes on or another does."""
-        if self._timed and not self.schedule.early:
-            self._come_due(stream.now)
-        candidates = self._candidates(stream)
-        if len(candidates) > 1 or candidates[0] is not stream:
-            self._give(None if stream.pausing else stream, candidates)
+    def _pass_on(self, stream: Stream | None) -> bool:
+        """Let the next stream run; return when the calling one is chosen again, or False at once if none can run.
 
-    def _candidates(self, stream: Stream | None) -> list[Stream]:
-        """Return the streams that can make the next step."""
-        found = self._ready
-        if self._pausing and len(found) > 1:
-            least = min(map(_last, found))  # a pausing stream counts: this pause is a step since its previous one
-            found = [s for s in found if not s.pausing or (least > s.paused_before and s.paused != self.steps)] or found
-        if self._timed:
-            if not found or self._vain > self.schedule.patience * len(found):
-                return self._sleepers.by_deadline()[:1]
-            if self.schedule.early:
-                found = found + self._sleepers.by_deadline()
-        return found
-
-    def _give(self, current: Stream | None, candidates: list[Stream]) -> None:
-        """Let one of the candidates run. Return when the calling stream is chosen again."""
+        ``stream`` is the calling stream, if it may go on.
+        """
         try:
-            chosen = candidates[0] if len(candidates) == 1 else self.schedule.choose(current, candidates)
+            chosen = self._turns.next(stream, self.steps)
         except ScheduleError as error:
             self.leave(error)
-            return
-        if chosen is self.running and not chosen.word:
-            self._resume(chosen)
-            return
-        if chosen.word:
-            assert chosen.until is not None
-            self._wake(chosen, chosen.until)
-        self._resume(chosen)
+            return True
+        if chosen is None:
+            return False
+        if chosen is stream:
+            self._turns.resume(stream)
+            return True
+        self._turns.change(self.running, chosen)
+        self._switch(chosen)
+        return True
+
+    def _switch(self, chosen: Stream) -> None:
+        """Let another stream run.  Return when the calling stream is chosen again."""
         at_once = self.running is None or chosen.greenlet
         self.running, self._turn.rank = chosen, chosen.rank
         if at_once:
@@ -307,54 +281,31 @@ class Emulator:
             self._beginner = chosen
             self._hub.switch()
 
-    def _resume(self, stream: Stream) -> None:
-        if stream.pausing:
-            stream.pausing = False
-            self._pausing -= 1
-
     # Primitives that schedule.
 
     def _pause(self, stream: Stream) -> None:
-        self._vain += 1
+        turns = self._turns
+        turns.vain += 1
         if len(self._ready) == 1 and not self._timed:
             return
-        stream.paused_before, stream.paused = stream.paused, self.steps
-        stream.pausing = True
-        self._pausing += 1
-        self._offer(stream)
-        self._resume(stream)
+        turns.pause(stream, self.steps)
+        self._pass_on(stream)
+        turns.resume(stream)
         stream.fresh = True
 
     def _futex_wait(self, stream: Stream, words: Any, i: Any, expected: Any, nanoseconds: Any) -> None:
         if (int(words[i]) ^ int(expected)) & _LOW:
             return
-        self._ready.remove(stream)
-        self._sleepers.add(stream, address_of(words, i), int(nanoseconds))
-        self._vain = 0
-        candidates = self._candidates(None)
-        if candidates:
-            self._give(None, candidates)
-        else:
+        self._turns.sleep(stream, address_of(words, i), int(nanoseconds))
+        if not self._pass_on(None):
             self._hub.switch()
         stream.fresh = True
 
     def _futex_wake(self, stream: Stream, words: Any, i: Any, count: Any) -> int:
-        sleepers = self._sleepers.on(address_of(words, i), int(count))
+        sleepers = self._turns.sleepers.on(address_of(words, i), int(count))
         for sleeper in sleepers:
-            self._wake(sleeper, stream.now)
+            self._turns.wake(sleeper, stream.now)
         return len(sleepers)
-
-    def _wake(self, stream: Stream, now: int) -> None:
-        """End a stream's sleep at time ``now``, which is its waker's time or its deadline."""
-        self._sleepers.remove(stream, now)
-        self._vain = 0
-        bisect.insort(self._ready, stream, key=_number)
-
-    def _come_due(self, now: int) -> None:
-        """Wake the sleepers whose deadline has come."""
-        for sleeper in [s for s in self._timed if s.until is not None and s.until <= now]:
-            assert sleeper.until is not None
-            self._wake(sleeper, sleeper.until)
 
     # Ends.
 
@@ -385,8 +336,8 @@ class Emulator:
         if gently and self.abort is not None:
             self.abort(error)
             self.hurry()
-            for stream in self._sleepers.everybody():
-                self._wake(stream, 0)
+            for stream in self._turns.sleepers.everybody():
+                self._turns.wake(stream, 0)
         else:
             self._leaving = True
             if self.running is not None:

@@ -40,6 +40,7 @@ class Stream:
     """
 
     __slots__ = (
+        "ended",
         "fresh",
         "greenlet",
         "index",
@@ -52,6 +53,7 @@ class Stream:
         "rank",
         "record",
         "since",
+        "stamp",
         "until",
         "word",
     )
@@ -60,8 +62,8 @@ class Stream:
         self.rank, self.index, self.number, self.now = rank, index, number, now
         self.fresh = True  # it has been chosen and has made no step since
         self.last = self.paused = self.paused_before = 0  # step counts: at its last step, last pause, previous pause
-        self.pausing = False
-        self.word = self.since = 0
+        self.pausing = self.ended = False
+        self.word = self.since = self.stamp = 0
         self.until: int | None = None
         self.greenlet: Any = None
         self.record: Any = None  # the runtime's record of this stream: see `waiting_threads`
@@ -77,10 +79,13 @@ class Schedule(Protocol):
         the deadline comes when virtual time reaches it.
     patience : int
         Number of pauses without a changed word, per runnable stream, after which the first deadline comes.
+    by_time : bool
+        True if it takes the earliest candidate in virtual time; `by_time` then finds it without it.
     """
 
     early: bool
     patience: int
+    by_time: bool
 
     def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
         """Choose one of at least two candidates; ``current`` is the stream that would go on, or None."""
@@ -89,7 +94,7 @@ class Schedule(Protocol):
 class Seeded:
     """Draws the next stream at random."""
 
-    early = False
+    early = by_time = False
     patience = 1_000
 
     def __init__(self, seed: int) -> None:
@@ -102,7 +107,7 @@ class Seeded:
 class Clock:
     """Takes the stream that is earliest in virtual time; of several, the one with the lowest number."""
 
-    early = True
+    early = by_time = True
     patience = 1_000
 
     def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
@@ -132,7 +137,7 @@ class Choices:
         Number of candidates at each choice, negative if the stream whose turn it was could not go on.
     """
 
-    early = True
+    early, by_time = True, False
     patience = 2
 
     def __init__(self, choices: Sequence[int] = ()) -> None:

@@ -49,8 +49,9 @@ def primitive(meaning: F) -> F:
     @functools.wraps(meaning)
     def call(*args: Any) -> Any:
         nonlocal compiled
-        if here.interpreter is not None:
-            return here.interpreter.step(meaning, args)
+        interpreter = here.interpreter
+        if interpreter is not None:
+            return interpreter.step(meaning, args)
         if compiled is None:
             compiled = numba().njit(nogil=True)(lambda *args: call(*args))
         return compiled(*args)
@@ -115,8 +116,13 @@ def compare_exchange_pair(words: Words, i: Index, a: int, b: int, new_a: int, ne
 def fetch_add(words: Words, i: Index, value: int) -> int:
     """Add ``value`` to ``words[i]``, wrapping around, and return its previous value."""
     old = words[i]
-    with np.errstate(over="ignore"):
-        words[i] = old + words.dtype.type(value)
+    total = int(old) + int(value)
+    try:
+        words[i] = total
+    except OverflowError:
+        bits = 8 * words.dtype.itemsize
+        total &= (1 << bits) - 1
+        words[i] = total - (1 << bits) if words.dtype.kind == "i" and total >> (bits - 1) else total
     return cast("int", old)
 
 

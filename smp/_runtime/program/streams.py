@@ -140,7 +140,7 @@ class Pool:
         self._queue: collections.deque[Thread[Any]] = collections.deque()
         self._idle: list[Stream] = []
         self._spare = 0  # carriers on their way to a stream, each for a queued thread
-        self._live: set[Thread[Any]] = set()  # threads that have not ended
+        self._live: dict[Thread[Any], None] = {}  # threads that have not ended, in a fixed order
         self._failed: list[Thread[Any]] = []
         self._closing = False
 
@@ -193,7 +193,7 @@ class Pool:
             if self._closing:
                 raise RuntimeError("this pool is closed: start threads inside its with block")
             self._queue.append(thread)
-            self._live.add(thread)
+            self._live[thread] = None
             carriers = self._engaged()
         self._engage(carriers)
         return thread
@@ -292,7 +292,7 @@ class Pool:
 
     def _end(self, thread: Thread[Any]) -> None:
         with self._lock:
-            self._live.discard(thread)
+            self._live.pop(thread, None)
             if thread.error is not None and not isinstance(thread.error, Aborted):
                 self._failed.append(thread)
 

@@ -18,9 +18,7 @@ packet holds a whole message.
 
 from __future__ import annotations
 
-from collections import deque
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +27,7 @@ from ...program.messages.network import Packet
 from ...program.messages.packets import LONGEST
 from ...protocols.message_waits import NETWORKS
 from .network import QueueNetwork
-from .queues import Queues
+from .queues import BySender, Queues
 
 LATEST = 8
 """Number of polls in vain of which the last one finds a packet at the latest."""
@@ -56,19 +54,18 @@ class DelayedQueues(Queues):
 
     def clear(self) -> None:
         super().clear()
-        ranks = range(self.size)
-        self._flying: Any = [[[deque() for _ in ranks] for _ in ranks] for _ in range(NETWORKS)]
+        self._flying: list[list[BySender[tuple[Packet, int]]]] = self._of_all()
         self._vain = np.zeros((NETWORKS, self.size), np.int64)  # polls that would have found nothing
 
     def append(self, network: int, to: int, packet: Packet) -> bool:
         sender = packet[0]
         if not self.has_room(network, sender, to):
             return False
-        self._flying[network][to][sender].append((packet, self._vain[network, to] + LATEST))
+        self._flying[network][to].add(sender, (packet, self._vain[network, to] + LATEST))
         return True
 
     def room_for(self, network: int, sender: int, to: int) -> int:
-        return super().room_for(network, sender, to) - len(self._flying[network][to][sender])
+        return super().room_for(network, sender, to) - self._flying[network][to].count(sender)
 
     def take(self, networks: int, to: int, for_loop: bool = False) -> tuple[int, Packet, bool] | None:
         found = super().take(networks, to, for_loop)
@@ -83,19 +80,19 @@ class DelayedQueues(Queues):
     def deliver(self, network: int, to: int, packet: Packet) -> bool:
         """Let a packet come, or the oldest one if order is kept; return False if it has come already."""
         sender = packet[0]
-        flying = self._flying[network][to][sender]
-        for place, (other, _) in enumerate(flying):
+        flying = self._flying[network][to]
+        for place, (other, _) in enumerate(flying.get(sender, ())):
             if self._ordered or other is packet:
-                del flying[place]
-                self._queues[network][to][sender].append(other)
+                self._queues[network][to].add(sender, flying.take(sender, place)[0])
                 return True
         return False
 
     def _deliver_due(self, network: int, to: int) -> None:
         """Let the packets come that have been in flight for the largest number of polls."""
-        for sender, flying in enumerate(self._flying[network][to]):
-            while flying and flying[0][1] <= self._vain[network, to]:
-                self._queues[network][to][sender].append(flying.popleft()[0])
+        flying = self._flying[network][to]
+        for sender in sorted(flying):
+            while sender in flying and flying[sender][0][1] <= self._vain[network, to]:
+                self._queues[network][to].add(sender, flying.take(sender)[0])
 
     def packets_left(self, to: int) -> bool:
         """Let all packets to a processor come, and return True if there are some."""

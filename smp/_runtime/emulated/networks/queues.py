@@ -6,7 +6,7 @@ This is what a network means; the rings of the host are queues like these, made 
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,29 @@ from ...program.messages.network import Packet
 from ...protocols import rings
 from ...protocols.loop_packets import OF_LOOPS
 from ...protocols.message_waits import NETWORKS
+
+Item = TypeVar("Item")
+
+
+class BySender(dict[int, deque[Item]]):
+    """Queues of one processor, by sender; those that are empty are missing."""
+
+    def count(self, sender: int) -> int:
+        """Return the length of a queue."""
+        return len(self.get(sender, ()))
+
+    def add(self, sender: int, item: Item) -> None:
+        """Append an item to a queue."""
+        self.setdefault(sender, deque()).append(item)
+
+    def take(self, sender: int, place: int = 0) -> Item:
+        """Remove and return an item of a queue."""
+        queue = self[sender]
+        item = queue[place]
+        del queue[place]
+        if not queue:
+            del self[sender]
+        return item
 
 
 class Queues:
@@ -34,10 +57,12 @@ class Queues:
 
     def clear(self) -> None:
         """Empty all queues."""
-        ranks = range(self.size)
-        self._queues: Any = [[[deque() for _ in ranks] for _ in ranks] for _ in range(NETWORKS)]
+        self._queues: list[list[BySender[Packet]]] = self._of_all()
         self._next = np.zeros((NETWORKS, self.size), np.int64)
         self._turns = [0] * self.size  # the network at which each processor looks first
+
+    def _of_all(self) -> list[list[BySender[Any]]]:
+        return [[BySender() for _ in range(self.size)] for _ in range(NETWORKS)]
 
     def has_room(self, network: int, sender: int, to: int) -> bool:
         """Return True if a packet finds room in a queue."""
@@ -45,7 +70,7 @@ class Queues:
 
     def has_packet(self, network: int, to: int) -> bool:
         """Return True if a packet has come to a processor."""
-        return any(self._queues[network][to])
+        return bool(self._queues[network][to])
 
     def packets_left(self, to: int) -> bool:
         """Return True if a packet to a processor was posted and not taken."""
@@ -56,12 +81,12 @@ class Queues:
         sender = packet[0]
         if not self.has_room(network, sender, to):
             return False
-        self._queues[network][to][sender].append(packet)
+        self._queues[network][to].add(sender, packet)
         return True
 
     def room_for(self, network: int, sender: int, to: int) -> int:
         """Return the number of packets that find room in a queue."""
-        return self.room - len(self._queues[network][to][sender])
+        return self.room - self._queues[network][to].count(sender)
 
     def take(self, networks: int, to: int, for_loop: bool = False) -> tuple[int, Packet, bool] | None:
         """Take a packet from the queues of all senders in turn, and of the networks in turn.
@@ -73,15 +98,14 @@ class Queues:
         for network in (turn, 1 - turn):
             if networks >> network & 1 and self.has_packet(network, to):
                 self._turns[to] = 1 - network
-                first = int(self._next[network, to])
-                for sender in (*range(first, self.size), *range(first)):
-                    queue = self._queues[network][to][sender]
-                    if queue and for_loop and queue[0][1] < OF_LOOPS:
-                        return network, queue[0], False
-                    if queue:
-                        self._next[network, to] = (sender + 1) % self.size
-                        was_full = not self.has_room(network, sender, to)
-                        return network, queue.popleft(), was_full
+                queues, first = self._queues[network][to], int(self._next[network, to])
+                sender = min(queues, key=lambda sender: (sender - first) % self.size)
+                packet = queues[sender][0]
+                if for_loop and packet[1] < OF_LOOPS:
+                    return network, packet, False
+                self._next[network, to] = (sender + 1) % self.size
+                was_full = not self.has_room(network, sender, to)
+                return network, queues.take(sender), was_full
         return None
 
 
