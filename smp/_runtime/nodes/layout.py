@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from ..program.processor import share
 from .indices import Positions, Selected
 
+KEPT = 1000
+"""Lengths of arrays whose bounds are kept."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -71,14 +74,22 @@ class Nodes:
         self.first = [self.of.index(node) for node in range(self.of[-1] + 1)]
         self.count = [self.of.count(node) for node in range(self.of[-1] + 1)]
 
+        self._bounds: dict[tuple[int, int | None], NDArray[np.intp]] = {}
+
     def bounds(self, length: int, at: int | None = None) -> NDArray[np.intp]:
         """Return the first element of each node's part of an array of a length, and then the length.
 
         ``at`` is the node that has all elements, if there is one.
         """
-        if at is not None:
-            return np.array([0] * (at + 1) + [length] * (len(self.first) - at), np.intp)
-        return np.array([*(share(length, rank, len(self.of)).start for rank in self.first), length], np.intp)
+        found = self._bounds.get((length, at))
+        if found is None:
+            if len(self._bounds) >= KEPT:
+                self._bounds.clear()
+            starts = [share(length, rank, len(self.of)).start for rank in self.first]
+            if at is not None:
+                starts = [0] * (at + 1) + [length] * (len(self.first) - at - 1)
+            found = self._bounds[length, at] = np.array([*starts, length], np.intp)
+        return found
 
     def server(self, node: int, rank: int) -> int:
         """Return the processor of a node that serves the accesses of a processor of another node."""
@@ -90,10 +101,12 @@ def pieces(found: Selected, bounds: NDArray[np.intp]) -> Iterator[Piece]:
     """Yield the parts of a selection, by node, without those that are empty."""
     if found.positions is None:
         first, end = found.start, found.start + found.size
-        for node in range(len(bounds) - 1):
-            start, stop = max(int(bounds[node]), first), min(int(bounds[node + 1]), end)
+        node, start = int(bounds.searchsorted(first, "right")) - 1, first
+        while start < end:
+            begin, stop = int(bounds[node]), min(int(bounds[node + 1]), end)
             if start < stop:
-                yield Piece(node, slice(start - first, stop - first), start - int(bounds[node]), stop - start, None)
+                yield Piece(node, slice(start - first, stop - first), start - begin, stop - start, None)
+            node, start = node + 1, stop
         return
     holders = np.searchsorted(bounds, found.positions, side="right") - 1
     for node in np.unique(holders).tolist():

@@ -27,9 +27,7 @@ FOUR_NODES = {
     for name in ("arrays", "collectives", "combining", "failures", "messages", "supersteps")
 }
 """Modules whose ordinary tests also run with a node for each processor; the others do so only in slow runs."""
-LONG = re.compile(
-    r"test_parts_of_one_length|test_the_worked_examples|test_all_boundaries.*-4-|test_the_published_median.*-6\]"
-)
+LONG = re.compile(r"test_parts_of|test_the_worked_examples|test_all_boundaries.*-4-|test_the_published_median.*-6\]")
 """Tests that take seconds with MPI, and run there only in slow runs."""
 
 
