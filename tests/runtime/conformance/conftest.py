@@ -27,7 +27,11 @@ FOUR_NODES = {
     for name in ("arrays", "collectives", "combining", "failures", "messages", "supersteps")
 }
 """Modules whose ordinary tests also run with a node for each processor; the others do so only in slow runs."""
-LONG = re.compile(r"test_parts_of|test_the_worked_examples|test_all_boundaries.*-4-|test_the_published_median.*-6\]")
+LONG = re.compile(
+    r"test_parts_of|test_the_worked_examples|test_all_boundaries.*-4-|test_the_published_median.*-6\]"
+    r"|test_(statistics_of_every_dtype|collectives_combine_the_values|processors_get_their_parts).*-[1-3]\]"
+    r"|test_(requests_are_answered|votes_are_counted|processors_make_arrays).*-[1-2]\]"
+)
 """Tests that take seconds with MPI, and run there only in slow runs."""
 
 
