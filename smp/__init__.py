@@ -10,6 +10,7 @@
     Ticket      a collective that is begun now and waited for later
     patterns    permutations: which processor sends to which
     networks    networks that an emulated machine can have
+    machines    descriptions of machines, in files
     NONE, ELEMENT, ARRAY   boundaries between processors, for scans in segments
     Message     a message, as its handler gets it
     LEFT, RIGHT, BOTH, EITHER   networks of messages              ONCE, EMPTY, FIRST_LEFT, FIRST_RIGHT   ways to poll
@@ -59,6 +60,7 @@ from .errors import (
     LivelockError,
     MachineClosed,
     MachineError,
+    MachineFileError,
     ModelError,
     NotConverged,
     NotPicklable,
@@ -76,7 +78,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from . import compiled
+    from . import compiled, machines
     from ._runtime.emulated.costs import Charges
     from ._runtime.exploring.exploration import explore, replay
     from .microbench.predictions.comparison import compare
@@ -118,6 +120,7 @@ __all__ = [
     "Machine",
     "MachineClosed",
     "MachineError",
+    "MachineFileError",
     "Message",
     "Model",
     "ModelError",
@@ -153,6 +156,7 @@ __all__ = [
     "inline",
     "last_entries",
     "local",
+    "machines",
     "mpi",
     "networks",
     "patterns",
@@ -182,8 +186,8 @@ _found = handed_on(__name__, _LATER)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "compiled":  # imports Numba
-        return importlib.import_module(".compiled", __name__)
+    if name in ("compiled", "machines"):  # the first imports Numba, the second is needed by few programs
+        return importlib.import_module(f".{name}", __name__)
     return _found(name)
 
 

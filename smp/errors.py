@@ -17,6 +17,7 @@
     ├── CheckFailed             (AssertionError) the outcome of a schedule is not what the check wants
     ├── Unsupported             this kind of machine cannot do that
     ├── ProfileError            a profile is missing, damaged or of another machine
+    ├── MachineFileError        (ValueError) a machine file has a value that it may not have
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
     ├── ModelError              (ValueError) a model, a specification or a library is not well formed
     ├── TrialFailed             a trial of an experiment did not finish
@@ -115,6 +116,24 @@ class Unsupported(SmpError):
 
 class ProfileError(SmpError):
     """A profile is missing, damaged, or not of this machine."""
+
+
+class MachineFileError(SmpError, ValueError):
+    """The description of a machine is missing, is not TOML, or has a key or a value that it may not have.
+
+    Attributes
+    ----------
+    file : str
+        The file, or what else was read.
+    line : int or None
+        Line of the file, from 1; None if the description is not from a file.
+    key : str
+        Name of the setting, such as ``message.receive``; empty if the error is not about one setting.
+    """
+
+    def __init__(self, message: str, file: str = "", line: int | None = None, key: str = "") -> None:
+        super().__init__(message)
+        self.file, self.line, self.key = file, line, key
 
 
 class FitError(SmpError, ValueError):

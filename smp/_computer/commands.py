@@ -1,4 +1,4 @@
-"""Outputs, signals and exit status of the processes ``python -m smp.microbench`` and ``python -m smp.perturb``.
+"""Outputs, signals and exit status of the processes of commands, such as ``python -m smp.microbench``.
 
     Ctrl-C while modules are imported    ends the process at once: there is nothing to save yet
     Ctrl-C, SIGTERM, SIGHUP later        a KeyboardInterrupt; the command saves its measurements
@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 from ..errors import SmpError
 
-COMMANDS = ("smp.microbench", "smp.perturb")
+COMMANDS = ("smp.machines", "smp.microbench", "smp.perturb")
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
 _ended_by = 0
 _closed: set[int] = set()

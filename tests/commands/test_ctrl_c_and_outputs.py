@@ -89,7 +89,7 @@ def test_the_strings_of_the_package_are_ascii() -> None:
                 assert node.value.isascii() or node.value in input_of_users, f"{file}:{node.lineno}"
 
 
-@pytest.mark.parametrize("name", ["smp.microbench", "smp.perturb"])
+@pytest.mark.parametrize("name", ["smp.machines", "smp.microbench", "smp.perturb"])
 def test_ctrl_c_during_imports_ends_without_a_traceback(tmp_path: Path, name: str) -> None:
     """The import of one module prints a line and then sleeps, so that Ctrl-C comes during the import."""
     for module in ("numpy", f"{name}.command"):

@@ -1,4 +1,4 @@
-"""The wheel that users install contains every module and `py.typed`, and works without the checkout."""
+"""The wheel that users install contains every module, data file and `py.typed`, and works without the checkout."""
 
 import os
 import shutil
@@ -48,7 +48,12 @@ def copy_of_the_sources(place: Path) -> Path:
 
 
 def modules(root: Path) -> set[str]:
-    return {str(path.relative_to(root)) for path in root.rglob("*") if path.suffix == ".py" or path.name == "py.typed"}
+    """Return the files that a wheel must have: modules, machine files and `py.typed`."""
+    return {
+        str(path.relative_to(root))
+        for path in root.rglob("*")
+        if path.suffix in (".py", ".toml") or path.name == "py.typed"
+    }
 
 
 def programs_of_the_pages() -> str:
@@ -76,7 +81,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_all_modules_are_packed(built: Path) -> None:
     assert modules(built / "smp") == modules(ROOT / "smp")
-    assert "py.typed" in modules(built / "smp")
+    assert {"py.typed", "machines/cm5.toml"} <= modules(built / "smp")
     assert [path.name for path in built.iterdir()] == ["smp"]
 
 
