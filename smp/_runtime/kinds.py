@@ -17,6 +17,9 @@ from .source.lines import in_a_program
 if TYPE_CHECKING:
     from .emulated.costs import Charges
 
+MOST_EMULATED = 4096
+"""Most processors of an emulated machine."""
+
 
 def host(
     processors: int | None = None,
@@ -158,7 +161,8 @@ def emulated(
 
     Programs, arrays, supersteps, collectives, results and errors are the same as on the host.  A step is one
     primitive (a load, a store, ...) on shared words.  Barriers, cells and `smp.stream` loops are interpreted from the
-    same source that is compiled on the host.  The same schedule therefore always gives the same run, step by step.
+    same source that is compiled on the host, or run as machine code that makes the same steps.  The same schedule
+    therefore always gives the same run, step by step.
 
     Parameters
     ----------
@@ -196,7 +200,8 @@ def emulated(
     each byte.  A stream that is woken is at least as late as the stream that wakes it.  ``run.steps`` and
     `smp.compiled.clock` report virtual time.  Only under ``schedule="clock"`` do the clocks agree about the order of
     events.  Plain Python code, with its reads and writes of shared memory, belongs to the step before it, and costs
-    nothing.  Primitives return NumPy's numbers, which wrap around as those of compiled loops do.
+    nothing.  Primitives return NumPy's numbers, which wrap around as those of compiled loops do.  Under the clock, a
+    loop is machine code, unless it calls an `smp.local` loop, gets ``proc.net``, or the run is traced.
     When every stream waits and none has a deadline, the run ends with `DeadlockError`.
 
     Examples
@@ -210,7 +215,7 @@ def emulated(
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
-    size = checked_number("processors", processors)
+    size = checked_number("processors", processors, MOST_EMULATED)
     team = checked_number("streams", streams)
     if charges is not None and not isinstance(charges, Charges):
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")

@@ -58,7 +58,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled() -> Path:
     """Return the folder of the runtime's own machine code, which takes long to make."""
     entry_points.core()
-    return entry_points._store_path().parent
+    return entry_points._FILES.path().parent
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.machines import HARD, ROOT, Script
 
 import smp
-from smp._runtime.loops import compiler, kept_code, machine_code
+from smp._runtime.loops import compiler, kept_code, machine_code, object_files
 from smp._runtime.loops.keys import fingerprint
 from smp._runtime.protocols import entry_points
 
@@ -111,17 +111,17 @@ def test_damaged_code_of_a_loop_is_compiled_again(tmp_path: Path, monkeypatch: p
 def test_any_damage_to_the_runtimes_own_code_is_noticed(where: float, flipped: int, cut: bool) -> None:
     """Half a machine instruction would crash, so not one byte may differ."""
     entry_points.core()
-    path = entry_points._store_path()
+    path = entry_points._FILES.path()
     whole = path.read_bytes()
     at = int(where * (len(whole) - 1))
     data = whole[:at] if cut else whole[:at] + bytes([whole[at] ^ flipped]) + whole[at + 1 :]
     damaged = path.with_name("damaged.objects")
     damaged.write_bytes(data)
     try:
-        assert entry_points._kept(damaged) is None
+        assert object_files.kept(damaged) is None
     finally:
         damaged.unlink()
-    kept = entry_points._kept(path)
+    kept = object_files.kept(path)
     assert kept is not None
     assert len(kept) == len(entry_points.Core._entries) + len(entry_points.Core._of_python)
     assert all(code.startswith(b"\x7fELF") for code in kept)

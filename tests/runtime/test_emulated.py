@@ -578,7 +578,7 @@ def test_under_the_clock_a_slower_processor_makes_fewer_steps() -> None:
 
 
 def test_invalid_options_are_refused() -> None:
-    with pytest.raises(ValueError, match="processors must be from 1 to 1024"):
+    with pytest.raises(ValueError, match="processors must be from 1 to 4096"):
         smp.emulated(0)
     with pytest.raises(ValueError, match="schedule must be 'seeded', 'clock' or a sequence"):
         smp.emulated(1, schedule="random")

@@ -28,7 +28,7 @@ def keys():
     from smp._runtime.loops.keys import key_of
     from smp._runtime.loops.place_actions import act
     from smp._runtime.protocols import entry_points
-    found = {"core": entry_points._store_path().name, "treatments": key_of(act)}
+    found = {"core": entry_points._FILES.path().name, "treatments": key_of(act)}
     numba()
     for package in ("sorting.halves", "sorting.parts", "lists.serial", "lists.wyllie_cells", "grids.red_black"):
         module = importlib.import_module(f"smp.kernels.{package}")
@@ -40,7 +40,7 @@ def keys():
         smp.compiled.delay("here")
     assert smp.compiled
     found["place"] = key_of(named)
-    assert entry_points._store_path().name == found["core"], "with Numba as without"
+    assert entry_points._FILES.path().name == found["core"], "with Numba as without"
     return found
 
 for line in sys.stdin:
@@ -78,7 +78,7 @@ EDITS = [
     ),  # only the plain Python version
     ("_runtime/loops/instructions.py", "ORDER = ", "ORDERED = ORDER = ", EVERYTHING),
     ("_runtime/loops/fences.py", "_REGISTER_GLOBAL_EXPEDITED = 2, 4", "_REGISTER_GLOBAL_EXPEDITED = 2, 8", EVERYTHING),
-    ("_runtime/loops/machine_code.py", "nogil=True", "nogil=True, fastmath=True", EVERYTHING),
+    ("_runtime/loops/machine_code.py", "nogil=not stepped", "nogil=True, fastmath=True", EVERYTHING),
 ]
 
 

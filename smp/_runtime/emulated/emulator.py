@@ -1,10 +1,13 @@
-"""The emulator runs streams as greenlets, one step at a time.
+"""Emulators: their streams are greenlets of one thread, of which one runs at a time, step by step.
 
     stream    step(primitive) ── scheduling point ── the primitive ── on to the next one
                                    │ the schedule chooses the next stream; this one goes on when it is chosen again
 
 A step is one primitive on shared words, together with the plain Python code after it.  Between two steps of a stream,
 the other streams may make any number of steps, or none.  All streams run in one thread, so each step is atomic.
+
+    by_choice    a schedule chooses among all streams that can run
+    clocked      the earliest in virtual time goes next; machine code finds it
 
 A stream may also pause, or sleep in a futex; ``turns`` says when it goes on.  If no stream can run and there is no
 deadline, the run is in a deadlock.
@@ -13,46 +16,36 @@ deadline, the run is in a deadlock.
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from greenlet import GreenletExit, getcurrent, greenlet
+from greenlet import getcurrent, greenlet
 
-from smp.errors import Aborted, LivelockError, ScheduleError
+from smp.errors import Aborted, LivelockError
 
-from ..loops import atomics
 from ..loops.interpreter import here
-from ..memory.witness import Witnessed, handed, plain
+from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
 from .costs import Charges
-from .primitives import CLOCKS, changed, meaning_of
+from .primitives import CLOCKS
 from .schedules import Schedule, Stream
-from .sleepers import address_of
-from .turns import Turns
 
 GRACE = 100_000
 """Number of steps that the streams may still make after a run has failed."""
-_LOOK = 5_000  # steps between two checks for Ctrl-C
-_LOW = 0xFFFFFFFF  # the bits that a futex compares
+LOOK = 5_000  # steps between two checks for Ctrl-C
+LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
 
 
-class Turn(Protocol):
-    """An object that is kept informed of which processor's turn it is, such as a segment with its arrays."""
-
-    rank: int | None
-
-
-class Emulator:
+class Emulator(ABC):
     """Streams that take turns. While it runs, the emulator is this thread's `Interpreter`.
 
     Parameters
     ----------
-    turn : Turn
-        Object whose rank is set to that of the running stream, and to None between runs.
     schedule : Schedule
         Rule that chooses the next stream.
     limit : int
@@ -74,6 +67,8 @@ class Emulator:
         The stream whose function raised an exception, and the exception.
     over : bool
         True if the run ends early: the next primitive of each stream raises.
+    in_a_loop : callable
+        Says what a stream waits for that sleeps in a compiled loop.
     look : callable
         Called at intervals. If it returns an exception, the run ends with it.
     abort : callable or None
@@ -86,15 +81,15 @@ class Emulator:
         True if some arrays are `Witnessed` arrays.
     """
 
-    def __init__(self, turn: Turn, schedule: Schedule, limit: int, charges: Charges) -> None:
-        self._turn = turn
-        self._charges, self._costs = charges, charges.of_primitives()
-        self._special: dict[Any, Callable[..., Any]] = {
-            meaning_of(atomics.pause): self._pause,
-            meaning_of(atomics.futex_wait): self._futex_wait,
-            meaning_of(atomics.futex_wake): self._futex_wake,
-        }
+    steps: int
+    over: bool
+    running: Any  # a `Stream`, or None
+    _alarm: int  # number of steps after which the next look comes
+
+    def __init__(self, schedule: Schedule, limit: int, charges: Charges) -> None:
+        self._charges = charges
         self.look: Callable[[], BaseException | None] = lambda: None
+        self.in_a_loop: Callable[[Any], str] = lambda stream: ""
         self.abort: Callable[[BaseException], None] | None = None
         self.witnessed = False
         self._hub: Any = None
@@ -103,24 +98,29 @@ class Emulator:
     def reset(self, schedule: Schedule, limit: int, trace: list[Step] | None = None) -> None:
         """Prepare for a new run, and forget the previous one."""
         self.schedule, self.limit, self.trace = schedule, limit, trace
-        self.running: Stream | None = None
-        self.streams: list[Stream] = []
+        self.streams: list[Any] = []
         self.fault: tuple[Stream, BaseException] | None = None
-        self.over = self.forced = False
-        self.steps = 0
+        self.forced = False
         self._made = 0
-        self._turns = Turns(schedule, self._charges.woken)
-        self._ready, self._timed, self._by_time = self._turns.ready, self._turns.timed, self._turns.by_time
-        self._alarm = min(_LOOK, limit)
         self._counts: dict[int, int] = {}
         self._error: BaseException | None = None  # the exception with which the run ends
         self._leaving = False
-        self._beginner: Stream | None = None
+        self._prepare()
+        self.running, self.over, self.steps, self._alarm = None, False, 0, min(LOOK, limit)
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Forget the streams of the previous run."""
 
     def forget(self) -> None:
         """Drop all references to other objects; the emulator does not run again."""
-        self._special.clear()
-        self.look, self.abort = lambda: None, None
+        self.look, self.abort, self.in_a_loop = lambda: None, None, lambda stream: ""
+
+    @property
+    def rank(self) -> int | None:
+        """Rank of the processor whose turn it is; None between runs."""
+        running: Stream | None = self.running
+        return None if running is None else running.rank
 
     def spawn(self, rank: int, function: Callable[[], object]) -> Stream:
         """Add a stream to a processor.
@@ -131,16 +131,28 @@ class Emulator:
         index = self._counts.get(rank, 0)
         self._counts[rank] = index + 1
         self._made += 1
-        stream = Stream(rank, index, self._made, 0 if self.running is None else self.running.now)
-        stream.last = self.steps if self.running is not None else 0
+        running = self.running
+        stream: Stream = self._new(rank, index, self._made, 0 if running is None else running.now)
         stream.greenlet = greenlet(lambda: self._live(stream, function))
         if self._hub is not None:
             stream.greenlet.parent = self._hub
         self.streams.append(stream)
-        self._turns.begin(stream)
+        self._begin(stream, 0 if running is None else self.steps)
         return stream
 
-    def _live(self, stream: Stream, function: Callable[[], object]) -> None:
+    @abstractmethod
+    def _new(self, rank: int, index: int, number: int, now: int) -> Any:
+        """Return a new stream."""
+
+    @abstractmethod
+    def _begin(self, stream: Any, steps: int) -> None:
+        """Let a new stream run, that counts as having made its last step after the given number of steps."""
+
+    @abstractmethod
+    def _ended(self, stream: Any) -> None:
+        """Drop a stream that has ended."""
+
+    def _live(self, stream: Any, function: Callable[[], object]) -> None:
         try:
             with np.errstate(over="ignore"):  # integers wrap around, as they do in compiled loops
                 function()
@@ -148,7 +160,7 @@ class Emulator:
             if not self.over:
                 self.fault = stream, error
         self.streams.remove(stream)
-        self._turns.end(stream)
+        self._ended(stream)
 
     def run(self) -> None:
         """Let all streams run to their ends, or until one raises an exception.
@@ -167,67 +179,49 @@ class Emulator:
             stream.greenlet.parent = self._hub
         try:
             while self.streams and self.fault is None and not self._leaving:
-                if self._beginner is not None:
-                    beginner, self._beginner = self._beginner, None
-                    beginner.greenlet.switch()
+                if self._begin_one():
                     continue
                 self.running = None
                 if not self._pass_on(None):
-                    self.leave(deadlock(self.streams))
+                    self.leave(deadlock(self.streams, self.in_a_loop))
             if self._error is not None:
                 raise self._error
         finally:
             self._end()
-            self.running = self._turn.rank = self._hub = None
+            self.running = self._hub = None
             here.interpreter = before
+
+    @abstractmethod
+    def _begin_one(self) -> bool:
+        """Begin the stream that was chosen before it had begun; return False if there is none.
+
+        It begins on the hub's stack.  On the stack of the stream before it, each stream would begin deeper.
+        """
+
+    @abstractmethod
+    def _pass_on(self, stream: Any) -> bool:
+        """Let the next stream run; return when the calling one is chosen again, or False at once if none can run.
+
+        ``stream`` is the calling stream, if it may go on.
+        """
 
     def _end(self) -> None:
         """End the remaining streams: their waits, and the next primitives that they call, raise."""
         self.over = True
         for stream in list(self.streams):
-            self.running, self._turn.rank = stream, stream.rank
+            self.running = stream
             if stream.greenlet:  # it has begun
                 self.forced = True
                 stream.greenlet.throw(Aborted())
         self.streams.clear()
 
-    # Scheduling points.
-
+    @abstractmethod
     def step(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Carry out one primitive, once this stream's turn comes."""
-        stream = self.running
-        assert stream is not None
-        if self.witnessed and args and type(args[0]) is Witnessed:
-            args = plain(args)
-        cost = self._costs.get(meaning)
-        if cost is None:
-            return self._aside(stream, meaning, args)
-        if self.over:
-            raise GreenletExit
-        if stream.fresh:
-            stream.fresh = False
-        elif len(self._ready) > 1 or self._timed:
-            by_time = self._by_time
-            if by_time is None or self._timed or self._turns.pausing:
-                self._pass_on(stream)
-            elif (chosen := by_time.swap(stream)) is not stream:
-                self._switch(chosen)
-        self.steps += 1
-        if self.steps >= self._alarm:
-            self._look_up()
-        stream.last = self.steps
-        stream.now += cost
-        if self.trace is not None:
-            self.trace.append((stream.rank, stream.index, meaning.__name__, where(sys._getframe(1))))
-        special = self._special.get(meaning)
-        if special is not None:
-            return special(stream, *args)
-        if not self._timed:
-            return meaning(*args)
-        result = meaning(*args)
-        if changed(meaning, args, result):
-            self._turns.vain = 0
-        return result
+
+    def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Return machine code of a loop that makes the same steps; None if its source is interpreted."""
+        return None
 
     def charge(
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
@@ -238,74 +232,21 @@ class Emulator:
 
     def pass_time(self, nanoseconds: int) -> None:
         """Advance the virtual time of the running stream."""
-        if self.running is not None:
-            self.running.now += nanoseconds
+        running = self.running
+        if running is not None:
+            running.now += nanoseconds
 
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""
-        return 0 if self.running is None else self.running.now
+        running: Stream | None = self.running
+        return 0 if running is None else running.now
 
-    def _aside(self, stream: Stream, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def _aside(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Carry out a primitive that touches no shared word."""
         if meaning in CLOCKS:
-            stream.now += self._charges.clock
-            return stream.now
+            self.pass_time(self._charges.clock)
+            return self.time()
         return meaning(*args)
-
-    def _pass_on(self, stream: Stream | None) -> bool:
-        """Let the next stream run; return when the calling one is chosen again, or False at once if none can run.
-
-        ``stream`` is the calling stream, if it may go on.
-        """
-        try:
-            chosen = self._turns.next(stream, self.steps)
-        except ScheduleError as error:
-            self.leave(error)
-            return True
-        if chosen is None:
-            return False
-        if chosen is stream:
-            self._turns.resume(stream)
-            return True
-        self._turns.change(self.running, chosen)
-        self._switch(chosen)
-        return True
-
-    def _switch(self, chosen: Stream) -> None:
-        """Let another stream run.  Return when the calling stream is chosen again."""
-        at_once = self.running is None or chosen.greenlet
-        self.running, self._turn.rank = chosen, chosen.rank
-        if at_once:
-            chosen.greenlet.switch()
-        else:  # begin it on the hub's stack: on this stack, each stream would begin deeper than the previous one
-            self._beginner = chosen
-            self._hub.switch()
-
-    # Primitives that schedule.
-
-    def _pause(self, stream: Stream) -> None:
-        turns = self._turns
-        turns.vain += 1
-        if len(self._ready) == 1 and not self._timed:
-            return
-        turns.pause(stream, self.steps)
-        self._pass_on(stream)
-        turns.resume(stream)
-        stream.fresh = True
-
-    def _futex_wait(self, stream: Stream, words: Any, i: Any, expected: Any, nanoseconds: Any) -> None:
-        if (int(words[i]) ^ int(expected)) & _LOW:
-            return
-        self._turns.sleep(stream, address_of(words, i), int(nanoseconds))
-        if not self._pass_on(None):
-            self._hub.switch()
-        stream.fresh = True
-
-    def _futex_wake(self, stream: Stream, words: Any, i: Any, count: Any) -> int:
-        sleepers = self._turns.sleepers.on(address_of(words, i), int(count))
-        for sleeper in sleepers:
-            self._turns.wake(sleeper, stream.now)
-        return len(sleepers)
 
     # Ends.
 
@@ -320,7 +261,7 @@ class Emulator:
                 "loop that waits must call pause(); a longer run needs a higher limit"
             )
         else:
-            self._alarm = min(self.steps + _LOOK, self.limit)
+            self._alarm = min(self.steps + LOOK, self.limit)
             error = self.look()
         if error is not None:
             self.leave(error)
@@ -336,12 +277,15 @@ class Emulator:
         if gently and self.abort is not None:
             self.abort(error)
             self.hurry()
-            for stream in self._turns.sleepers.everybody():
-                self._turns.wake(stream, 0)
+            self._wake_all()
         else:
             self._leaving = True
             if self.running is not None:
                 self._hub.switch()
+
+    @abstractmethod
+    def _wake_all(self) -> None:
+        """Wake all sleeping streams."""
 
     def hurry(self) -> None:
         """Let the run go on for at most GRACE further steps."""

@@ -79,7 +79,7 @@ class Ending:
             return KeyboardInterrupt()
         if self._overdue() and not self._timed_out:
             self._timed_out = True
-            table = table_of(rows_of(self._emulator.streams, frame or sys._getframe()))
+            table = table_of(rows_of(self._emulator.streams, frame or sys._getframe(), self._emulator.in_a_loop))
             return TimedOut(self._timeout or 0.0, table).error({}, 0)
         return None
 

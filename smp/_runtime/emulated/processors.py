@@ -27,6 +27,7 @@ from smp._computer.interrupt import HeldBack
 from smp._computer.perf_events import Counters
 from smp.errors import DeadlockError, LivelockError, MachineClosed, MachineError, Unsupported, WaitTimeout
 
+from ..loops.stepped.text import POSSIBLE
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_cells
 from ..memory.segment import Block, Segment
@@ -41,6 +42,9 @@ from ..shared_memory.layout import clear_messages, header, introduce
 from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.networks import SleepingNetwork
 from ..shared_memory.port import SharedMemoryPort
+from .by_choice import ChoosingEmulator
+from .clocked import machine_code
+from .clocked.emulator import ClockedEmulator
 from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
@@ -62,6 +66,20 @@ def checked_limit(limit: int | None) -> int:
     if operator.index(limit) < 1:
         raise ValueError(f"limit must be a number of steps, 1 or more, not {limit}")
     return operator.index(limit)
+
+
+class EmulatedSegment(Segment):
+    """The memory of an emulated machine, whose processors use it in turn."""
+
+    emulator: Emulator | None = None
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.emulator is None else self.emulator.rank
+
+    @rank.setter
+    def rank(self, rank: int | None) -> None:
+        """Do nothing: the emulator knows whose turn it is."""
 
 
 class EmulatedMemory(ProcessorMemory):
@@ -91,9 +109,10 @@ class EmulatedPort(SharedMemoryPort):
     """One processor's connection to its emulated machine."""
 
     def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
-        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, processors.own_block, entry_points)
+        entries = processors.entries
+        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, processors.own_block, entries)
         memory.sync[wait.SLICE] = wait.EVER  # sleeps have no time limit, so that a lost wake-up shows
-        super().__init__(memory, rank, processors.size, Output(), entry_points)
+        super().__init__(memory, rank, processors.size, Output(), entries)
         self._processors = processors
 
     def clock(self) -> float:
@@ -182,11 +201,19 @@ class EmulatedProcessors:
         self._trace: list[Step] | None = None
         self._stopped = False
         self._calling = threading.Lock()
-        self.segment = Segment(header=header(size))
+        self.segment = EmulatedSegment(header=header(size))
         introduce(self.segment.words(0, wait.SHARED_WORDS), size)
-        self.emulator = Emulator(self.segment, schedule(), limit, charges)
-        self.emulator.abort = self._abort
-        self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES)
+        rule = schedule()
+        self.entries: Any = entry_points
+        if rule.by_time:
+            self.emulator: Emulator = ClockedEmulator(rule, limit, charges)
+            if POSSIBLE and not traced:
+                self.entries = machine_code.entry_points()
+        else:
+            self.emulator = ChoosingEmulator(rule, limit, charges)
+        self.segment.emulator, self.emulator.abort = self.emulator, self._abort
+        self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES, self.entries)
+        self.emulator.in_a_loop = self.threads.in_a_loop
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []

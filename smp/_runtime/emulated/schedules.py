@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from smp.errors import ScheduleError
 
 
-class Stream:
+class Stream(Protocol):
     """One stream of an emulated processor.
 
     Attributes
@@ -33,14 +33,42 @@ class Stream:
         Its virtual time, in ns.
     word : int
         The address on which it sleeps; 0 while it can run.
-    until : int or None
-        Virtual time at which its sleep times out, in ns; None if it has no deadline.
     since : int
         Virtual time at which its sleep began, in ns.
+    greenlet : greenlet
+        Its thread of control.
+    record : object
+        The runtime's record of this stream, or None: see `waiting_threads`.
+    """
+
+    rank: int
+    index: int
+    number: int
+    now: int
+    greenlet: Any
+    record: Any
+
+    @property
+    def word(self) -> int: ...
+
+    @property
+    def since(self) -> int: ...
+
+
+class ListedStream:
+    """A `Stream` among which a schedule chooses.
+
+    Attributes
+    ----------
+    until : int or None
+        Virtual time at which its sleep times out, in ns; None if it has no deadline.
+    fresh : bool
+        True if it has been chosen and has made no step since.
+    last, paused, paused_before : int
+        Number of steps of the run at its last step, its last pause, and the pause before.
     """
 
     __slots__ = (
-        "ended",
         "fresh",
         "greenlet",
         "index",
@@ -53,20 +81,19 @@ class Stream:
         "rank",
         "record",
         "since",
-        "stamp",
         "until",
         "word",
     )
 
     def __init__(self, rank: int, index: int, number: int, now: int) -> None:
         self.rank, self.index, self.number, self.now = rank, index, number, now
-        self.fresh = True  # it has been chosen and has made no step since
-        self.last = self.paused = self.paused_before = 0  # step counts: at its last step, last pause, previous pause
-        self.pausing = self.ended = False
-        self.word = self.since = self.stamp = 0
+        self.fresh = True
+        self.last = self.paused = self.paused_before = 0
+        self.pausing = False
+        self.word = self.since = 0
         self.until: int | None = None
         self.greenlet: Any = None
-        self.record: Any = None  # the runtime's record of this stream: see `waiting_threads`
+        self.record: Any = None
 
 
 class Schedule(Protocol):
@@ -80,14 +107,14 @@ class Schedule(Protocol):
     patience : int
         Number of pauses without a changed word, per runnable stream, after which the first deadline comes.
     by_time : bool
-        True if it takes the earliest candidate in virtual time; `by_time` then finds it without it.
+        True if it takes the earliest candidate in virtual time; the package ``clocked`` finds it quicker.
     """
 
     early: bool
     patience: int
     by_time: bool
 
-    def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
+    def choose(self, current: ListedStream | None, candidates: Sequence[ListedStream]) -> ListedStream:
         """Choose one of at least two candidates; ``current`` is the stream that would go on, or None."""
 
 
@@ -100,7 +127,7 @@ class Seeded:
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed).random
 
-    def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
+    def choose(self, current: ListedStream | None, candidates: Sequence[ListedStream]) -> ListedStream:
         return candidates[int(self._draw() * len(candidates))]
 
 
@@ -110,7 +137,7 @@ class Clock:
     early = by_time = True
     patience = 1_000
 
-    def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
+    def choose(self, current: ListedStream | None, candidates: Sequence[ListedStream]) -> ListedStream:
         if candidates[-1].until is None:  # no sleepers, which would come last; the others are sorted by number
             return min(candidates, key=_now)
         return min(candidates, key=_time)
@@ -119,7 +146,7 @@ class Clock:
 _now = operator.attrgetter("now")
 
 
-def _time(stream: Stream) -> tuple[int, int]:
+def _time(stream: ListedStream) -> tuple[int, int]:
     return (stream.now if stream.until is None else stream.until, stream.number)
 
 
@@ -144,7 +171,7 @@ class Choices:
         self._choices, self._given = choices, len(choices)
         self.taken, self.offered = array("H"), array("h")
 
-    def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
+    def choose(self, current: ListedStream | None, candidates: Sequence[ListedStream]) -> ListedStream:
         point = len(self.taken)
         choice = self._choices[point] if point < self._given else 0
         count = len(candidates)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .schedules import Stream
+from .schedules import ListedStream
 
 FOREVER = 1 << 61  # ns: a sleep of this length or more has no deadline
 
@@ -25,10 +25,10 @@ class Sleepers:
 
     def __init__(self, woken: int) -> None:
         self._woken = woken
-        self._at: dict[int, list[Stream]] = {}
-        self.timed: list[Stream] = []
+        self._at: dict[int, list[ListedStream]] = {}
+        self.timed: list[ListedStream] = []
 
-    def add(self, stream: Stream, address: int, nanoseconds: int) -> None:
+    def add(self, stream: ListedStream, address: int, nanoseconds: int) -> None:
         """Let a stream sleep on the word at an address, for at most the given number of nanoseconds."""
         stream.word, stream.since = address, stream.now
         self._at.setdefault(address, []).append(stream)
@@ -36,7 +36,7 @@ class Sleepers:
             stream.until = stream.now + nanoseconds
             self.timed.append(stream)
 
-    def remove(self, stream: Stream, now: int) -> None:
+    def remove(self, stream: ListedStream, now: int) -> None:
         """End a stream's sleep at time ``now``, which is its waker's time or its deadline."""
         sleepers = self._at[stream.word]
         sleepers.remove(stream)
@@ -47,20 +47,20 @@ class Sleepers:
         stream.word, stream.until = 0, None
         stream.now = max(stream.now, now) + self._woken
 
-    def on(self, address: int, count: int) -> list[Stream]:
+    def on(self, address: int, count: int) -> list[ListedStream]:
         """Return the first ``count`` streams that sleep on a word."""
         return self._at.get(address, [])[:count]
 
-    def everybody(self) -> list[Stream]:
+    def everybody(self) -> list[ListedStream]:
         """Return all sleeping streams."""
         return [stream for sleepers in self._at.values() for stream in sleepers]
 
-    def by_deadline(self) -> list[Stream]:
+    def by_deadline(self) -> list[ListedStream]:
         """Return the sleeping streams that have a deadline, the earliest deadline first."""
         return sorted(self.timed, key=_deadline)
 
 
-def _deadline(stream: Stream) -> tuple[int, int]:
+def _deadline(stream: ListedStream) -> tuple[int, int]:
     return (stream.until or 0, stream.number)
 
 

@@ -17,8 +17,7 @@ from __future__ import annotations
 import bisect
 import operator
 
-from .by_time import ByTime
-from .schedules import Schedule, Stream
+from .schedules import ListedStream, Schedule
 from .sleepers import Sleepers
 
 _number, _last = operator.attrgetter("number"), operator.attrgetter("last")
@@ -44,81 +43,69 @@ class Turns:
         Number of pauses since a word was last changed.
     pausing : int
         Number of streams that pause.
-    by_time : ByTime or None
-        The streams in the order of virtual time, if the schedule takes the earliest.
     """
 
     def __init__(self, schedule: Schedule, woken: int) -> None:
         self.schedule = schedule
-        self.ready: list[Stream] = []
+        self.ready: list[ListedStream] = []
         self.sleepers = Sleepers(woken)
         self.timed = self.sleepers.timed
         self.vain = self.pausing = 0
-        self.by_time = ByTime(self.ready) if schedule.by_time else None
 
-    def begin(self, stream: Stream) -> None:
+    def begin(self, stream: ListedStream) -> None:
         """Add a stream, or one that was woken."""
         bisect.insort(self.ready, stream, key=_number)
-        if self.by_time is not None:
-            self.by_time.began(stream)
 
-    def end(self, stream: Stream) -> None:
+    def end(self, stream: ListedStream) -> None:
         """Drop a stream that has ended."""
-        stream.ended = True
         if not stream.word:
             self._drop(stream)
 
-    def _drop(self, stream: Stream) -> None:
+    def _drop(self, stream: ListedStream) -> None:
         del self.ready[bisect.bisect_left(self.ready, stream.number, key=_number)]
 
-    def pause(self, stream: Stream, steps: int) -> None:
+    def pause(self, stream: ListedStream, steps: int) -> None:
         """Let a stream pause, after a number of steps of the run."""
         stream.paused_before, stream.paused = stream.paused, steps
         stream.pausing = True
         self.pausing += 1
 
-    def resume(self, stream: Stream) -> None:
+    def resume(self, stream: ListedStream) -> None:
         """End a stream's pause, if it pauses."""
         if stream.pausing:
             stream.pausing = False
             self.pausing -= 1
 
-    def sleep(self, stream: Stream, address: int, nanoseconds: int) -> None:
+    def sleep(self, stream: ListedStream, address: int, nanoseconds: int) -> None:
         """Let a stream sleep on the word at an address."""
         self._drop(stream)
         self.sleepers.add(stream, address, nanoseconds)
-        if self.by_time is not None and stream.until is not None:
-            self.by_time.add(stream)
         self.vain = 0
 
-    def wake(self, stream: Stream, now: int) -> None:
+    def wake(self, stream: ListedStream, now: int) -> None:
         """End a stream's sleep at time ``now``, which is its waker's time or its deadline."""
         self.sleepers.remove(stream, now)
         self.vain = 0
         self.begin(stream)
 
-    def next(self, stream: Stream | None, steps: int) -> Stream | None:
+    def next(self, stream: ListedStream | None, steps: int) -> ListedStream | None:
         """Return the stream that makes the next step; None if none can.
 
         Parameters
         ----------
-        stream : Stream or None
+        stream : ListedStream or None
             The stream that has run, if it may go on.
         steps : int
             Number of steps made in this run.
         """
         if stream is not None and self.timed and not self.schedule.early:
             self._come_due(stream.now)
-        if self.by_time is not None and not (
-            self.timed and (self.vain > self.schedule.patience or self.pausing == len(self.ready))
-        ):
-            return self.by_time.first(stream, steps)
         candidates = self._candidates(steps)
         if len(candidates) < 2:
             return candidates[0] if candidates else None
         return self.schedule.choose(None if stream is None or stream.pausing else stream, candidates)
 
-    def _candidates(self, steps: int) -> list[Stream]:
+    def _candidates(self, steps: int) -> list[ListedStream]:
         """Return the streams that can make the next step."""
         found = self.ready
         if self.pausing and len(found) > 1:
@@ -137,12 +124,8 @@ class Turns:
             assert sleeper.until is not None
             self.wake(sleeper, sleeper.until)
 
-    def change(self, before: Stream | None, chosen: Stream) -> None:
+    def change(self, chosen: ListedStream) -> None:
         """Let another stream run; its deadline comes if it sleeps."""
         if chosen.until is not None:
             self.wake(chosen, chosen.until)
         self.resume(chosen)
-        if self.by_time is not None:
-            chosen.stamp += 1  # it does not wait any more
-            if before is not None and before is not chosen and not before.word:
-                self.by_time.add(before)

@@ -8,13 +8,15 @@ once if it has a deadline.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from smp.errors import DeadlockError
 
 from ..memory.segment import Segment
 from ..memory.threads import Stream
 from ..memory.waiting_threads import WaitingThreads
-from ..protocols import entry_points, wait, waiters
+from ..protocols import wait, waiters
+from ..protocols.entry_points import Core
 from .emulator import Emulator
 
 
@@ -25,10 +27,12 @@ class InterpretedThreads(WaitingThreads):
     ----------
     retries : int
         Number of looks before a wait traps.
+    entries : object
+        The runtime's entry points, of which each primitive is a step.
     """
 
-    def __init__(self, segment: Segment, emulator: Emulator, retries: int) -> None:
-        super().__init__(segment, -1, retries, entry_points)
+    def __init__(self, segment: Segment, emulator: Emulator, retries: int, entries: Any) -> None:
+        super().__init__(segment, -1, retries, entries)
         self._emulator = emulator
         self._parent = WaitingThreads(segment, -1, 0)
         self._next = 0
@@ -55,8 +59,16 @@ class InterpretedThreads(WaitingThreads):
         stream = self.streams[self._next]
         self._next += 1
         stream.words[waiters.RANK], stream.words[waiters.STREAM] = rank, number
+        if isinstance(self._core, Core):
+            self._enter(stream.words, self._core)
         self._settle(stream, wait.EVER, False)
         return stream
+
+    def in_a_loop(self, stream: Any) -> str:
+        """Return what a stream of the emulator waits for, by its record."""
+        if stream.record is None or not stream.record.words[waiters.OP]:
+            return "barrier"
+        return self._described(stream.record.words)
 
     def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
         if self._emulator.running is not None:

@@ -28,7 +28,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 from ..source.lines import wraps_users
 from . import keys, machine_code
 from .code_folder import cache_folder
-from .interpreter import here
+from .interpreter import INTERPRETED, here
+from .python_calls import Form
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -212,14 +213,21 @@ def revive(name: str, function: Callable[P, R], of_stream: bool = False) -> Call
 def stream(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a loop that touches atomics or cells.
 
-    On the host it behaves as with `local`. An emulated machine interprets its source, primitive by primitive.
+    On the host it behaves as with `local`. An emulated machine interprets its source, primitive by primitive, or runs
+    machine code that makes the same steps.
     """
     compiled = local(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        if here.interpreter is None:
+        interpreter = here.interpreter
+        if interpreter is None:
             return compiled(*args, **kwargs)
+        machine_code = interpreter.machine_code(function)
+        if machine_code is not None:
+            result = machine_code(*args, **kwargs)
+            if result is not INTERPRETED:
+                return cast("R", result)
         try:
             return function(*args, **kwargs)
         except Exception:  # the error of a loop that indexes a global array does not say what to give it instead
@@ -259,7 +267,7 @@ def c_function(function: Callable[..., int], arguments: int) -> Any:
     return machine_code.c_entry(function, arguments)
 
 
-def object_code(function: Callable[..., int], arguments: int, of_python: bool = False) -> bytes:
+def object_code(function: Callable[..., int], arguments: int, of_python: bool = False, form: Form = Form.FREE) -> bytes:
     """Compile ``function``, whose arguments and result are int64, to an object file: see `machine_code.object_code`."""
     numba()
-    return machine_code.object_code(function, arguments, of_python)
+    return machine_code.object_code(function, arguments, of_python, form)

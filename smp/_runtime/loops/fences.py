@@ -5,7 +5,6 @@ It is imported together with Numba, and by nothing else.
 
 from __future__ import annotations
 
-import platform
 from typing import Any
 
 from numba.core import types
@@ -13,18 +12,18 @@ from numba.extending import intrinsic
 
 from . import atomics
 from .compiler import overloads
-from .instructions import _I64, _LINUX, _libc
+from .instructions import _I64, _libc
+from .system_calls import LINUX, MEMBARRIER
 
-_MEMBARRIER = {"x86_64": 324, "aarch64": 283, "riscv64": 283, "ppc64le": 365, "s390x": 356}.get(platform.machine())
 _GLOBAL_EXPEDITED, _REGISTER_GLOBAL_EXPEDITED = 2, 4  # of `membarrier`: since Linux 4.16
 
 
 def _membarrier(builder: Any, command: int) -> Any:
     """Return the result of the system call: 0, or -1 where there is no such call."""
-    if not _LINUX:
+    if not LINUX:
         return _I64(-1)
     function = _libc(builder, "syscall", _I64, [_I64] * 7)
-    return builder.call(function, [_I64(number) for number in (_MEMBARRIER, command, 0, 0, 0, 0, 0)])
+    return builder.call(function, [_I64(number) for number in (MEMBARRIER, command, 0, 0, 0, 0, 0)])
 
 
 @intrinsic

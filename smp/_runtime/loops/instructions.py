@@ -8,7 +8,6 @@ ctypes pointer could not be cached on disk.
 from __future__ import annotations
 
 import platform
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -24,11 +23,11 @@ from numba.np import arrayobj
 from . import atomics, places
 from . import bits as _bits
 from .compiler import overloads
+from .stepped import text as stepped
+from .system_calls import FUTEX, LINUX
 
 ORDER = "seq_cst"  # one total order of all primitives: the protocols are described and modelled with it
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
-_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
-_LINUX = sys.platform == "linux" and _FUTEX is not None
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1  # shared between processes: not the private variants
 
 Codegen = Callable[[Any, Any, Any, Any], Any]
@@ -238,6 +237,18 @@ def _call_at(typing: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any) 
     return types.int64(*[types.int64] * 6), code
 
 
+@intrinsic
+def _running_machine(typing: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        key = builder.module.globals.get(stepped.KEY)
+        if key is None:
+            key = ir.GlobalVariable(builder.module, _I32, stepped.KEY)
+        function = _libc(builder, "pthread_getspecific", cgutils.voidptr_t, [_I32])
+        return builder.ptrtoint(builder.call(function, [builder.load(key)]), _I64)
+
+    return types.int64(), code
+
+
 def _sleep_for(builder: Any, nanoseconds: Any) -> Any:
     """Return the address of a timespec on the stack."""
     when = cgutils.alloca_once(builder, ir.ArrayType(_I64, 2))
@@ -253,14 +264,14 @@ def _futex_wait(typing: Any, words: Any, i: Any, expected: Any, nanoseconds: Any
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         when = _sleep_for(builder, args[3])
-        if not _LINUX:  # sleep for the given time; the caller looks again, as after any spurious wake-up
+        if not LINUX:  # sleep for the given time; the caller looks again, as after any spurious wake-up
             nanosleep = _libc(builder, "nanosleep", _I32, [_I64, _I64])
             builder.call(nanosleep, [when, _I64(0)])
             return context.get_dummy_value()
         address = builder.ptrtoint(_element(context, builder, signature, args), _I64)
         expected = args[2] if args[2].type == _I64 else builder.zext(args[2], _I64)
         function = _libc(builder, "syscall", _I64, [_I64] * 7)
-        wait = [_I64(_FUTEX), address, _I64(_FUTEX_WAIT), expected, when, _I64(0), _I64(0)]
+        wait = [_I64(FUTEX), address, _I64(_FUTEX_WAIT), expected, when, _I64(0), _I64(0)]
         builder.call(function, wait)
         return context.get_dummy_value()
 
@@ -272,11 +283,11 @@ def _futex_wake(typing: Any, words: Any, i: Any, count: Any) -> Any:
     _words(words)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        if not _LINUX:
+        if not LINUX:
             return _I64(0)
         address = builder.ptrtoint(_element(context, builder, signature, args), _I64)
         function = _libc(builder, "syscall", _I64, [_I64] * 7)
-        wake = [_I64(_FUTEX), address, _I64(_FUTEX_WAKE), args[2], _I64(0), _I64(0), _I64(0)]
+        wake = [_I64(FUTEX), address, _I64(_FUTEX_WAKE), args[2], _I64(0), _I64(0), _I64(0)]
         return builder.call(function, wake)
 
     return types.int64(words, types.intp, types.int64), code
@@ -379,6 +390,7 @@ overloads(
     ),
 )
 overloads(atomics.futex_wake, lambda words, i, count: lambda words, i, count: _futex_wake(words, i, count))
+overloads(stepped.running_machine, lambda: lambda: _running_machine())
 overloads(places.delay, lambda name: _named_place(name))
 overloads(_bits.sum_of, lambda a, b: lambda a, b: a + b)
 overloads(_bits.float64_of, lambda bits: lambda bits: _float64_of(bits))

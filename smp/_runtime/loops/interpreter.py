@@ -1,7 +1,7 @@
 """The interpreter of this thread's programs if they are not compiled: an emulated machine, while it runs.
 
 primitive called from Python     -> interpreter.step(meaning, args)       one step of one stream
-loop made by ``stream``          -> its Python source, primitive by primitive
+loop made by ``stream``          -> its Python source, primitive by primitive; or interpreter.machine_code(function)
 loop made by ``local``           -> interpreter.charge(loop, args, options), then its machine code, as on the host
 """
 
@@ -10,6 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
+
+INTERPRETED = object()
+"""Stands for the result of a loop that did not run, because its source has to be interpreted."""
 
 
 class Interpreter(Protocol):
@@ -22,6 +25,12 @@ class Interpreter(Protocol):
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Advance virtual time by the cost of a loop over local data; return the arguments for its machine code."""
+
+    def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Return machine code of a loop that makes the same steps; None if its source is interpreted.
+
+        The machine code returns `INTERPRETED` if its arguments have to be interpreted.
+        """
 
     def spawn(self, rank: int, function: Callable[[], object]) -> object:
         """Add a stream to a processor."""

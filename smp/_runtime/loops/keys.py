@@ -34,7 +34,17 @@ LOOP, MERGED = "__smp_loop__", "__smp_merged__"
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, enum.Enum, range, slice)
 _PACKAGES = {"numpy", "numba", "llvmlite", "scipy", *sys.stdlib_module_names} - {"__main__"}
 _OF_ALL = tuple(
-    f"{__package__}.{name}" for name in ("instructions", "fences", "machine_code", "python_calls", "objects_in_loops")
+    f"{__package__}.{name}"
+    for name in (
+        "instructions",
+        "fences",
+        "machine_code",
+        "python_calls",
+        "objects_in_loops",
+        "stepped.text",
+        "stepped.library",
+        "system_calls",
+    )
 )
 """Modules whose text is in every key."""
 _NO_OPTIONS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # environment variables that change no machine code

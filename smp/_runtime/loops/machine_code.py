@@ -18,6 +18,8 @@ from smp._computer.interrupt import HeldBack
 
 from . import python_calls
 from .code_folder import LOCK, cache_folder
+from .python_calls import Form
+from .stepped.text import instrument, landing
 
 _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
 
@@ -49,15 +51,23 @@ def _compiling() -> Iterator[None]:
         yield
 
 
-def dispatcher(function: Callable[..., Any]) -> Any:
-    """Return Numba's dispatcher of a function; it compiles under the lock and keeps what it compiles."""
+def dispatcher(function: Callable[..., Any], stepped: bool = False) -> Any:
+    """Return Numba's dispatcher of a function; it compiles under the lock and keeps what it compiles.
+
+    If ``stepped``, the code makes steps of an emulated machine, and holds the interpreter's lock (see ``stepped``).
+    """
     from numba import njit
 
     from .numba_cache import Kept
 
     copy = _copy(function)
-    made = njit(nogil=True)(copy)
-    compile_one, made._cache = made.compile, Kept(function, copy, "loop")
+    made = njit(nogil=not stepped)(copy)
+    if stepped:
+        from .stepped.library import SteppedCompiler
+
+        old = made._compiler
+        made._compiler = SteppedCompiler(copy, old.targetdescr, old.targetoptions, old.locals, old.pipeline_class)
+    compile_one, made._cache = made.compile, Kept(function, copy, "stepped" if stepped else "loop")
 
     def compile_locked(signature: Any) -> Any:
         with _compiling():
@@ -93,12 +103,12 @@ def _copy(function: Any) -> FunctionType:
     return copy
 
 
-def object_code(function: Callable[..., Any], arguments: int, of_python: bool = False) -> bytes:
+def object_code(function: Callable[..., Any], arguments: int, of_python: bool = False, form: Form = Form.FREE) -> bytes:
     """Compile ``function``, from ``arguments`` int64 to an int64, into an object file that exports it by its name.
 
     It also exports what Python needs to call the function (see ``python_calls``), unless it is ``of_python``: a
     function of Python's C interface.  The object file refers to nothing outside itself except libc and Python.  It uses
-    no exceptions and none of Numba's helpers.
+    no exceptions and none of Numba's helpers.  The ``form`` says whether it holds the interpreter's lock and makes steps.
     """
     import llvmlite.binding as llvm
     from numba.core import compiler, registry, types
@@ -128,7 +138,7 @@ define i64 @"{function.__name__}"({", ".join(names)}) {{
   ret i64 %value
 }}
 """
-    call = "" if of_python else python_calls.text(function.__name__, arguments)
+    call = "" if of_python else python_calls.text(function.__name__, arguments, form)
     module = llvm.parse_assembly(compiled.library.get_llvm_str() + wrapper + call)
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), opt=3, reloc="static", codemodel="large"
@@ -139,4 +149,8 @@ define i64 @"{function.__name__}"({", ".join(names)}) {{
             defined.linkage = "internal"
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     passes.getModulePassManager().run(module, passes)  # inlines functions, then drops those that are not called
+    if form is Form.STEPPED:
+        lines = [line for line in str(module).split("\n") if not line.startswith(f"declare i64 @{function.__name__}.")]
+        entry = landing(function.__name__, ["i64"] * arguments, "i64", "0")
+        module = llvm.parse_assembly(instrument("\n".join(lines)) + entry)
     return bytes(machine.emit_object(module))

@@ -11,7 +11,17 @@ It is made of the text of `text`, together with the machine code.  Here a call w
 from __future__ import annotations
 
 import ctypes
+import enum
 from collections.abc import Callable
+
+
+class Form(enum.Enum):
+    """Use of the interpreter's lock by machine code that Python has called."""
+
+    FREE = "other threads may use Python"
+    LOCKED = "no other thread uses Python"
+    STEPPED = "no other thread does, and the code makes steps of an emulated machine, which may raise an exception"
+
 
 _FASTCALL = 0x80  # METH_FASTCALL: an array of the arguments, and their number
 
@@ -41,7 +51,7 @@ def name_of(name: str) -> str:
     return f"python_{name}"
 
 
-def text(name: str, arguments: int) -> str:
+def text(name: str, arguments: int, form: Form = Form.FREE) -> str:
     """Return the part between Python and the function ``name``, from ``arguments`` int64 to an int64, for LLVM.
 
     It raises TypeError if it is called with another number of arguments, or with one that is no integer.
@@ -53,7 +63,24 @@ def text(name: str, arguments: int) -> str:
   %a{k} = call i64 @PyLong_AsLongLong(ptr %object{k})"""
         for k in range(arguments)
     )
-    return f"""{_DECLARATIONS}
+    given = ", ".join(f"i64 %a{k}" for k in range(arguments))
+    if form is Form.FREE:
+        called = f"""
+  %thread = call ptr @PyEval_SaveThread()
+  %value = call i64 @"{name}"({given})
+  call void @PyEval_RestoreThread(ptr %thread)"""
+    elif form is Form.LOCKED:
+        called = f"""
+  %value = call i64 @"{name}"({given})"""
+    else:
+        called = f"""
+  %value = call i64 @"{name}.landing"({given})
+  %raised = call ptr @PyErr_Occurred()
+  %none = icmp eq ptr %raised, null
+  br i1 %none, label %done, label %failed
+done:"""
+    elsewhere = f'declare i64 @"{name}.landing"({", ".join(["i64"] * arguments)})' if form is Form.STEPPED else ""
+    return f"""{_DECLARATIONS}{elsewhere}
 define ptr @"{name_of(name)}"(ptr %self, ptr %arguments, i64 %count) {{
   %right = icmp eq i64 %count, {arguments}
   br i1 %right, label %convert, label %wrong
@@ -66,10 +93,7 @@ convert:{converted}
   br i1 %fine, label %go, label %failed
 failed:
   ret ptr null
-go:
-  %thread = call ptr @PyEval_SaveThread()
-  %value = call i64 @"{name}"({", ".join(f"i64 %a{k}" for k in range(arguments))})
-  call void @PyEval_RestoreThread(ptr %thread)
+go:{called}
   %result = call ptr @PyLong_FromLongLong(i64 %value)
   ret ptr %result
 }}

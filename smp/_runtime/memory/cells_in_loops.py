@@ -34,7 +34,7 @@ from ..loops.compiler import inline, merged, overloads
 from ..protocols import cell
 from ..protocols.cell import CELL_WORDS, FILL, PURGE, READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF
 from ..protocols.wait import CHANGING, OK
-from ..protocols.waiters import BITS, FINISH, OPERATE, PEEKED, TRIED, record_at
+from ..protocols.waiters import BITS, FINISH, INSIST, PEEKED, TRIED, record_at
 from . import cell_functions as functions
 from .cells import SUPPORTED, Cells, addition
 
@@ -127,7 +127,7 @@ def _insisted(cells: Any, address: int, op: int, bits: int) -> int:
     """Carry on with an operation that `_done` could not do at once."""
     own = record_at(cells._own)
     own[BITS] = bits
-    status = call_at(own[OPERATE], address, cells._own, op, cells._limit, 0)
+    status = call_at(own[INSIST], address, cells._own, op, cells._limit, 0)
     while status == CHANGING:
         status = call_at(own[FINISH], address, cells._own, 0, 0, 0)
     if status != OK:

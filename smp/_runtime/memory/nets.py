@@ -60,6 +60,8 @@ class Net:
         Raises an error if the caller may not send now.
     """
 
+    __smp_by_python__ = True  # see ``stepped.loops``
+
     def __init__(self, network: LoopNetwork, size: int, check: Callable[[], object]) -> None:
         self._network, self._size, self._check = network, size, check
 

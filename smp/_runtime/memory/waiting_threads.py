@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from smp.errors import MachineError
 
 from ..protocols import stream_slots, wait, waiters
-from ..protocols.entry_points import core
+from ..protocols.entry_points import Core, core
 from .segment import Segment
 from .threads import NAMES, Named, Stream
 from .watchdog import Watch
 
 _ENTRIES = {
-    waiters.OPERATE: "operate",
+    waiters.INSIST: "insist",
     waiters.FINISH: "finish",
     waiters.TRIED: "tried",
     waiters.PEEKED: "peeked",
@@ -121,9 +121,14 @@ class WaitingThreads:
         words = segment.words(table + 8 * waiters.RECORD * index, waiters.RECORD)
         words[waiters.INDEX], words[waiters.RANK], words[waiters.STREAM] = index, rank, number
         words[waiters.SHARED], words[waiters.TABLE] = base, base + table
-        for field, entry in _ENTRIES.items():
-            words[field] = core().addresses[entry]
+        self._enter(words, core())
         return Stream(words)
+
+    @staticmethod
+    def _enter(words: NDArray[np.int64], entries: Core) -> None:
+        """Store in a record where compiled loops find the operations on cells."""
+        for field, entry in _ENTRIES.items():
+            words[field] = entries.addresses[entry]
 
     def leave(self, stream: Stream) -> None:
         """Free a stream's record for another thread."""

@@ -219,12 +219,12 @@ class Processor(StatisticCalls, TransposeCalls, BlockCalls, MemoryCalls, TimingC
         stated[3] += writes * itemsize
 
 
-def checked_number(what: str, number: Any) -> int:
+def checked_number(what: str, number: Any, most: int = MOST) -> int:
     """Return a number of processors or streams, or raise an error that says why it is not valid."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
         raise TypeError(f"{what} must be a whole number, not {number!r}")
-    if not 1 <= number <= MOST:
-        raise ValueError(f"{what} must be from 1 to {MOST}, not {number}")
+    if not 1 <= number <= most:
+        raise ValueError(f"{what} must be from 1 to {most}, not {number}")
     return int(number)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
@@ -18,9 +18,13 @@ class Sleeper(Protocol):
 
     rank: int
     index: int
-    word: int
-    since: int
     greenlet: Any
+
+    @property
+    def word(self) -> int: ...
+
+    @property
+    def since(self) -> int: ...
 
 
 class Row(NamedTuple):
@@ -33,12 +37,18 @@ class Row(NamedTuple):
     since: str
 
 
-def rows_of(streams: Sequence[Sleeper], running: FrameType | None = None) -> list[Row]:
-    """Return the rows of emulated streams; ``running`` is the frame of the stream that runs."""
+def rows_of(
+    streams: Sequence[Sleeper], running: FrameType | None = None, in_a_loop: Callable[[Any], str] = str
+) -> list[Row]:
+    """Return the rows of emulated streams.
+
+    ``running`` is the frame of the stream that runs, and ``in_a_loop`` says what a stream waits for in a compiled loop.
+    """
     rows = []
     for s in streams:
         frame = s.greenlet.gr_frame or (running if s.greenlet else None)  # no frame before it begins
-        what, since = (operation(frame), f"{s.since:,} ns") if s.word else (RUNS if frame else "(begins)", "")
+        awaited = (operation(frame) or in_a_loop(s)) if s.word else ""
+        what, since = (awaited, f"{s.since:,} ns") if s.word else (RUNS if frame else "(begins)", "")
         rows.append(Row(str(s.rank), str(s.index), what, where(frame), since))
     return rows
 
@@ -58,6 +68,6 @@ def deadlock_text(rows: Sequence[Row]) -> str:
     return f"deadlock: {which} for something that no stream can do any more\n{table_of(rows)}"
 
 
-def deadlock(streams: Sequence[Sleeper]) -> DeadlockError:
-    """Return the error for emulated streams that all sleep."""
-    return DeadlockError(deadlock_text(rows_of(streams)))
+def deadlock(streams: Sequence[Sleeper], in_a_loop: Callable[[Any], str]) -> DeadlockError:
+    """Return the error for emulated streams that all sleep; see `rows_of`."""
+    return DeadlockError(deadlock_text(rows_of(streams, None, in_a_loop)))

@@ -1,8 +1,7 @@
 """The runtime's own entry points, as machine code that can be called without Numba.
 
-Importing Numba and setting up its compiler takes about half a second; loading finished machine code through
-LLVM takes some milliseconds.  So these few functions are compiled once, kept in a file with the code of
-loops, and loaded by every process.  Only programs that have loops of their own pay for Numba.
+They are compiled once, kept in a file with the code of loops, and loaded by every process (see ``object_files``).
+Only programs that have loops of their own pay for Numba.
 
 Every argument and result is an int64.  The first argument, if there is one, is an address:
 
@@ -20,15 +19,12 @@ The value of a cell is passed in and out through BITS of the record.  The calls 
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from ..loops import atomics, compiler, kept_code
+from ..loops import atomics
 from ..loops.atomics import words_at
-from ..loops.keys import key_without_numba
-from ..loops.machine_code import compile_lock
+from ..loops.object_files import ObjectFiles
 from ..loops.python_calls import builtin, name_of
 from . import barriers as _barrier
 from . import cell, flags, folds, loop_packets, message_waits, placement, stream_slots, text_ring, wait, waiters
@@ -36,7 +32,6 @@ from .python_messages import send_numbers, take_message, take_soon
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
-_LENGTH = 8  # bytes of the length, little-endian, before each object in the file
 
 
 def arrive(address: int, sign: int, vote: int) -> int:
@@ -127,6 +122,13 @@ def operate(address: int, own: int, op: int, limit: int, deadline: int) -> int:
     return status
 
 
+def insist(address: int, own: int, op: int, limit: int, deadline: int) -> int:
+    """Do an operation that a loop could not do at once."""
+    words, mine = words_at(address, cell.CELL_WORDS), record_at(own)
+    status, mine[BITS] = cell.insist(words, 0, op, mine[BITS], mine, limit, deadline, address)
+    return status
+
+
 def finish(address: int, own: int, deadline: int) -> int:
     mine = record_at(own)
     status, mine[BITS] = cell.finish(words_at(address, cell.CELL_WORDS), 0, mine, deadline)
@@ -191,7 +193,15 @@ def take_text(ring: int, found: int) -> int:
 
 
 class Core:
-    """The entry points, callable from Python."""
+    """The entry points, callable from Python.
+
+    Parameters
+    ----------
+    engine : object
+        Engine of LLVM that has them.
+    of_python : bool
+        Whether those that get objects of Python are there, too.
+    """
 
     arrive: Entry
     passed: Entry
@@ -211,6 +221,7 @@ class Core:
     rouse: Entry
     watch: Entry
     operate: Entry
+    insist: Entry
     finish: Entry
     tried: Entry
     peeked: Entry
@@ -246,6 +257,7 @@ class Core:
         (rouse, 1),
         (watch, 2),
         (operate, 5),
+        (insist, 5),
         (finish, 3),
         (tried, 3),
         (peeked, 2),
@@ -261,12 +273,13 @@ class Core:
     )
     _of_python = send_numbers, take_message, take_soon  # they get objects of Python (see ``python_messages``)
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Any, of_python: bool = True) -> None:
         self._engine = engine  # owns the machine code
         self.addresses: dict[str, int] = {}
         self._definitions = []
         names = {function.__name__: name_of(function.__name__) for function, _ in self._entries}
-        names |= {function.__name__: function.__name__ for function in self._of_python}
+        if of_python:
+            names |= {function.__name__: function.__name__ for function in self._of_python}
         for name, called in names.items():
             self.addresses[name] = engine.get_function_address(name)
             function, definition = builtin(name, engine.get_function_address(called))
@@ -274,51 +287,10 @@ class Core:
             setattr(self, name, function)
 
 
-def _store_path() -> Path:
-    """Return the path of the file in which the object files are kept."""
-    import llvmlite.binding as llvm
-
-    cpu = f"{llvm.get_host_cpu_name()}{llvm.get_host_cpu_features().flatten()}"
-    key = key_without_numba([*(function for function, _ in Core._entries), *Core._of_python])
-    return kept_code.path_of("core", hashlib.blake2b(f"{cpu} {key}".encode(), digest_size=16).hexdigest(), "objects")
-
-
-def _made(path: Path) -> list[bytes]:
-    """Compile the entry points, keep them, and return the object files."""
-    objects = [compiler.object_code(function, arguments) for function, arguments in Core._entries]
-    objects += [compiler.object_code(function, 3, of_python=True) for function in Core._of_python]
-    kept_code.write(path, b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects))
-    return objects
-
-
-def _kept(path: Path) -> list[bytes] | None:
-    """Return the object files that were kept, or None if they are absent or damaged."""
-    data = kept_code.read(path)
-    if data is None:
-        return None
-    objects = []
-    while data:
-        end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
-        objects.append(data[_LENGTH:end])
-        data = data[end:]
-    return objects
+_FILES = ObjectFiles("core", Core._entries, Core._of_python)
 
 
 @functools.cache
 def core() -> Core:
     """Return the entry points; compile them if no file of this version of their code was kept."""
-    import llvmlite.binding as llvm
-
-    path = _store_path()
-    objects = _kept(path)
-    if objects is None:
-        with compile_lock():
-            objects = _kept(path) or _made(path)
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    for code in objects:
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return Core(engine)
+    return Core(_FILES.engine())

@@ -10,7 +10,7 @@
     WATCHED    see ``watchdog``
     WAITS      raised when a wait begins and when it ends: a stream that waits at two looks with the same WAITS has
                waited all the time in between
-    OPERATE, ...                                          addresses of ``entry_points``, for compiled loops
+    INSIST, ...                                          addresses of ``entry_points``, for compiled loops
     RETRIED, TRAPS                                        counters        ACTIVE   1 while a thread uses the record
 
 A queue is identified by the number of its first record, which is 0 if it is empty.  Its owner is a cell or a team.
@@ -33,7 +33,7 @@ STATUS, NEXT, LAST, BITS, OP = 0, 1, 2, 3, 4
 BARRIER_AT, BARRIER_SUM, BARRIER_SINCE, BARRIER_UNTIL = 5, 6, 7, 30
 INDEX, RANK, STREAM, RETRIES, SLICE, TEAM, SHARED, TABLE = 8, 9, 10, 11, 12, 13, 14, 15
 RETRIED, TRAPS, WAITS, WHERE, SINCE, UNTIL, POLLS, ATTENTIVE, WATCHED, ACTIVE = 16, 17, 18, 19, 20, 21, 22, 23, 24, 25
-OPERATE, FINISH, TRIED, PEEKED = 26, 27, 28, 29
+INSIST, FINISH, TRIED, PEEKED = 26, 27, 28, 29
 PLACE = 32  # from here to the end: text for messages
 
 IDLE, WAITING, SERVED = 0, 1, 2  # statuses

@@ -132,10 +132,12 @@ def operation(frame: FrameType | None) -> str:
     """Return the operation of the runtime that the user's code has called.
 
     The result is the description of a collective, or else the name of a function, with the index if it works on a
-    cell.
+    cell.  It is empty in a compiled loop, of which there is no frame.
     """
     called = cell = ""
     for f in _frames(frame):
+        if id(f.f_code) in _wrappers:
+            continue
         if not is_ours(f.f_code.co_filename):
             break
         names = f.f_locals
