@@ -1,6 +1,6 @@
 """Measure the emulator: the steps that it makes in a second, and the time and memory of a machine with many processors.
 
-    python benchmarks/emulator.py [--bursts 5] [--processors 2,64,1024]
+    python benchmarks/emulator.py [--bursts 5] [--processors 2,64,1024,4096]
 
 The steps are compared with those of a bare engine, in neighbouring bursts of one run: greenlets that a heap resumes in
 the order of virtual time, and that do nothing else.  A step of the emulator also looks up its charge, carries out the
@@ -11,6 +11,9 @@ primitive on shared words, and keeps what deadlocks, traces and deadlines need.
     cells       as many values as processors go round in a ring of cells
     barriers    all processors meet, again and again
     reads       supersteps in which each processor reads a word of its neighbour
+
+``atomics``, ``waits`` and ``cells`` are Python here, and the same three are compiled loops in ``loop-atomics``,
+``loop-waits`` and ``loop-cells``.  A burst is one run, so it includes the start of the processors.
 """
 
 from __future__ import annotations
@@ -28,9 +31,10 @@ from bursts import quartiles
 from greenlet import getcurrent, greenlet
 
 import smp
-from smp.compiled import fetch_add, load, pause
+from smp.compiled import fetch_add, load, pause, readfe, writeef
 
 STEPS, EACH = 40_000, 200  # steps of a burst, about, and the fewest of a processor: the start of a run takes time, too
+FASTER = 20  # bursts of compiled loops have that many more steps
 OPENED = """\
 import os, time
 import smp
@@ -81,6 +85,39 @@ def ring(proc: smp.Processor, words: Any, cells: Any, array: Any, times: int) ->
         cells.readfe((proc.rank + 1) % proc.size)
 
 
+@smp.stream
+def atomics_in_a_loop(words: Any, rank: int, times: int) -> None:
+    for _ in range(times):
+        fetch_add(words, rank, 1)
+
+
+@smp.stream
+def waits_in_a_loop(words: Any, size: int, times: int) -> None:
+    for turn in range(1, times + 1):
+        fetch_add(words, 0, 1)
+        while load(words, 0) < turn * size:
+            pause()
+
+
+@smp.stream
+def ring_in_a_loop(cells: Any, rank: int, size: int, times: int) -> None:
+    for _ in range(times):
+        writeef(cells, rank, 1)
+        readfe(cells, (rank + 1) % size)
+
+
+def loop_atomics(proc: smp.Processor, words: Any, cells: Any, array: Any, times: int) -> None:
+    atomics_in_a_loop(words.view, proc.rank, times)
+
+
+def loop_waits(proc: smp.Processor, words: Any, cells: Any, array: Any, times: int) -> None:
+    waits_in_a_loop(words.view, proc.size, times)
+
+
+def loop_ring(proc: smp.Processor, words: Any, cells: Any, array: Any, times: int) -> None:
+    ring_in_a_loop(cells, proc.rank, proc.size, times)
+
+
 def barriers(proc: smp.Processor, words: Any, cells: Any, array: Any, times: int) -> None:
     for _ in range(times):
         proc.barrier()
@@ -96,6 +133,9 @@ PROGRAMS: dict[str, tuple[Callable[..., None], int]] = {
     "atomics": (atomics, 1),
     "waits": (waits, 20),
     "cells": (ring, 10),
+    "loop-atomics": (loop_atomics, 1),
+    "loop-waits": (loop_waits, 20),
+    "loop-cells": (loop_ring, 10),
     "barriers": (barriers, 15),
     "reads": (reads, 40),
 }
@@ -107,7 +147,8 @@ def emulated(machine: smp.Machine, name: str) -> float:
     program, steps = PROGRAMS[name]
     size = machine.size
     words, cells, array = machine.zeros(size, np.int64), machine.cells(size), machine.zeros(size)
-    times = max(EACH // steps, STEPS // steps // size)
+    more = FASTER if name.startswith("loop-") else 1
+    times = more * max(EACH // steps, STEPS // steps // size)
     emulator: Any = machine._processors
     begun = time.perf_counter()
     machine.run(program, words, cells, array, times)
@@ -143,7 +184,7 @@ def print_steps(processors: int, bursts: int) -> None:
             first, middle, third = quartiles(pairs[:, 0] / pairs[:, 1])
             ours, theirs = np.median(pairs, axis=0)
             print(
-                f"{name:12}{processors:>10,}{first:10.3f}{middle:8.3f}{third:8.3f}{ours:14,.0f}{theirs:14,.0f}",
+                f"{name:14}{processors:>10,}{first:10.3f}{middle:8.3f}{third:8.3f}{ours:14,.0f}{theirs:14,.0f}",
                 flush=True,
             )
 
@@ -159,10 +200,12 @@ def print_opened(processors: int, times: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--bursts", type=int, default=5, help="pairs of bursts (default: 5)")
-    parser.add_argument("--processors", default="2,64,1024", help="numbers of processors (default: 2,64,1024)")
+    parser.add_argument(
+        "--processors", default="2,64,1024,4096", help="numbers of processors (default: 2,64,1024,4096)"
+    )
     given = parser.parse_args()
     counts = [int(count) for count in given.processors.split(",")]
-    print(f"{'program':12}{'processors':>10}{'1st':>10}{'median':>8}{'3rd':>8}{'steps/s':>14}{'bare, /s':>14}")
+    print(f"{'program':14}{'processors':>10}{'1st':>10}{'median':>8}{'3rd':>8}{'steps/s':>14}{'bare, /s':>14}")
     for processors in counts:
         print_steps(processors, given.bursts)
     print(f"\n{'processors':>10}{'opened, s':>12}{'10 barriers':>14}{'a superstep':>14}{'held, MiB':>12}")

@@ -23,7 +23,10 @@ def small(tmp_path: Path) -> Path:
     return tmp_path / "small.toml"
 
 
-def test_show_prints_each_setting_with_its_value_unit_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_each_setting_with_its_value_unit_and_source(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     assert run("show", "cm5") == 0
     printed = capsys.readouterr().out
     assert re.search(r"^message.receive +62  cycles  Brewer 1994, section 6.1.3$", printed, re.MULTILINE)

@@ -5,17 +5,21 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import int64
+from numba.core.registry import cpu_target
 from support.machines import ROOT
 
 import smp
 from smp import compiled
 from smp._runtime.emulated.clocked.emulator import ClockedEmulator
+from smp._runtime.loops.numba_cache import Kept
 from smp.errors import CollectiveMismatch, DeadlockError, LivelockError, MachineClosed, WaitTimeout
 from smp.perturb import Busy, treated
 
@@ -290,3 +294,13 @@ def test_runs_do_not_depend_on_the_process_or_on_earlier_runs() -> None:
         assert done.returncode == 0, done.stderr
         found |= set(done.stdout.splitlines())
     assert len(found) == 1
+
+
+def test_the_code_for_emulated_machines_has_names_of_its_own() -> None:
+    """One process may load both forms of a loop from files of other processes, which count their functions anew."""
+    found = set()
+    for form in ("loop", "stepped"):
+        copy = FunctionType(adds.__wrapped__.__code__, globals())  # type: ignore[attr-defined]
+        Kept(adds.__wrapped__, copy, form).load_overload((int64[::1], int64), cpu_target.target_context)  # type: ignore[attr-defined]
+        found.add(copy.__qualname__)
+    assert len(found) == 2

@@ -108,7 +108,8 @@ def object_code(function: Callable[..., Any], arguments: int, of_python: bool = 
 
     It also exports what Python needs to call the function (see ``python_calls``), unless it is ``of_python``: a
     function of Python's C interface.  The object file refers to nothing outside itself except libc and Python.  It uses
-    no exceptions and none of Numba's helpers.  The ``form`` says whether it holds the interpreter's lock and makes steps.
+    no exceptions and none of Numba's helpers.  The ``form`` says if it holds the
+    interpreter's lock, and if it makes steps.
     """
     import llvmlite.binding as llvm
     from numba.core import compiler, registry, types

@@ -33,11 +33,11 @@ class Kept(NullCache):  # type: ignore[misc]
     function : callable
         The function as its author wrote it.
     compiled : callable
-        A copy of the function, which Numba compiles. It is renamed after the key, because Numba names machine code
-        after a function's name, a number that counts up in each process, and the types. Two versions of one function,
-        loaded from disk or compiled here, could otherwise be mistaken for each other.
+        A copy of the function, which Numba compiles. It is renamed after the key and the form, because Numba names
+        machine code after a function's name, a number that counts up in each process, and the types. Two versions of
+        one function, loaded from disk or compiled here, could otherwise be mistaken for each other.
     form : str
-        How the code is called: "loop" from Python and loops, "C" from C.
+        How the code is called: "loop" from Python and loops, "C" from C, "stepped" on emulated machines.
     """
 
     def __init__(self, function: Callable[..., Any], compiled: FunctionType, form: str) -> None:
@@ -48,7 +48,7 @@ class Kept(NullCache):  # type: ignore[misc]
         """Return the code for these argument types, or None if it has to be compiled."""
         types = getattr(signature, "args", signature)
         key = key_of(self._function, *types)
-        self._compiled.__qualname__ = f"smp_{key}.{self._function.__qualname__}"  # tracebacks show its last part
+        self._compiled.__qualname__ = f"smp_{key}_{self._form}.{self._function.__qualname__}"  # shown: its last part
         self._path = None
         if self._function.__module__ not in sys.modules:  # where Numba looks up the globals of loaded code
             return None

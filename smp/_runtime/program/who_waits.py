@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from smp.errors import DeadlockError
 
-from ..source.lines import operation, where
+from ..source.lines import IN_A_LOOP, operation, where
 
 RUNS = "(runs)"
 
@@ -47,8 +47,9 @@ def rows_of(
     rows = []
     for s in streams:
         frame = s.greenlet.gr_frame or (running if s.greenlet else None)  # no frame before it begins
-        awaited = (operation(frame) or in_a_loop(s)) if s.word else ""
-        what, since = (awaited, f"{s.since:,} ns") if s.word else (RUNS if frame else "(begins)", "")
+        what, since = (operation(frame), f"{s.since:,} ns") if s.word else (RUNS if frame else "(begins)", "")
+        if what == IN_A_LOOP:
+            what = in_a_loop(s)
         rows.append(Row(str(s.rank), str(s.index), what, where(frame), since))
     return rows
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from . import titles
 
+IN_A_LOOP = "a compiled loop"
 F = TypeVar("F", bound=Callable[..., Any])
 Instruction = tuple[CodeType, int] | None
 """A code and the place of an instruction in it, of which `line_of` finds the line."""
@@ -132,12 +133,12 @@ def operation(frame: FrameType | None) -> str:
     """Return the operation of the runtime that the user's code has called.
 
     The result is the description of a collective, or else the name of a function, with the index if it works on a
-    cell.  It is empty in a compiled loop, of which there is no frame.
+    cell.  It is `IN_A_LOOP` in a compiled loop, of which there is no frame.
     """
     called = cell = ""
     for f in _frames(frame):
-        if id(f.f_code) in _wrappers:
-            continue
+        if id(f.f_code) in _wrappers and not called:
+            return IN_A_LOOP
         if not is_ours(f.f_code.co_filename):
             break
         names = f.f_locals

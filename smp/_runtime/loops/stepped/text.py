@@ -47,7 +47,7 @@ _STORE = re.compile(r"^ *store atomic .* (seq_cst|release), ")
 _RMW = re.compile(r"(%\S+) = atomicrmw (?:volatile )?(\w+) ptr [^,]+, (i\d+) (\S+) seq_cst, ")
 _CMPXCHG = re.compile(r"(%\S+) = cmpxchg (?:weak )?ptr [^,]+, (i\d+) .* seq_cst seq_cst, ")
 _PAUSES = re.compile(r"call void @llvm\.(?:x86\.sse2\.pause\(|aarch64\.hint\(i32 1)")
-_SYSCALL = re.compile(r"^( *)(?:(%\S+) = )?(?:tail |notail )?call i64 @syscall\(([^)]*)\)")
+_SYSCALL = re.compile(r"^( *)(?:(%\S+) = )?(?:tail |notail )?call i64 @syscall\((.*)\)")
 _CLOCK = re.compile(r"^ *(?:%\S+ = )?(?:tail |notail )?call i32 @clock_gettime\(i32 [^,]+, ptr (?:\w+ )*(%[^)]+)\)")
 _DEFINED = re.compile(r"^define (?:linkonce_odr|weak_odr|linkonce|weak) ", re.MULTILINE)
 
