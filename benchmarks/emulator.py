@@ -56,9 +56,9 @@ def step(proc):
     with proc.superstep() as step:
         step.compute()
 
-smp.emulated(1).run(meet)
+smp.emulated(1, schedule="clock").run(meet)
 before = used()
-machine, opened = timed(lambda: smp.emulated({processors}))
+machine, opened = timed(lambda: smp.emulated({processors}, schedule="clock"))
 met, stepped = timed(lambda: machine.run(meet))[1], timed(lambda: machine.run(step))[1]
 print(opened, met, stepped, used() - before)
 """
@@ -161,6 +161,7 @@ def bare(processors: int) -> float:
 
     def stream(number: int) -> None:
         now, own = number, getcurrent()
+        hub.switch()
         for _ in range(times):
             now += 5 + number % 3
             chosen = heappushpop(heap, (now, number, own))
@@ -168,7 +169,9 @@ def bare(processors: int) -> float:
                 chosen[2].switch()
 
     for number in range(processors):
-        heappush(heap, (number, number, greenlet(lambda number=number: stream(number), hub)))  # type: ignore[misc]
+        made = greenlet(lambda number=number: stream(number), hub)  # type: ignore[misc]
+        made.switch()
+        heappush(heap, (number, number, made))
     begun = time.perf_counter()
     while heap:
         heappop(heap)[2].switch()

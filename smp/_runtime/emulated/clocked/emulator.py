@@ -106,9 +106,9 @@ class ClockedEmulator(Emulator):
 
     def _prepare(self) -> None:
         words = self._words
-        for word in (layout.READY, layout.PAUSING, layout.TIMED, layout.VAIN, layout.LEAST, layout.USED):
+        for word in (layout.READY, layout.PAUSING, layout.TIMED, layout.VAIN, layout.USED):
             words[word] = 0
-        words[layout.OLDEST] = words[layout.BEGINNER] = NONE
+        words[layout.FIRST] = words[layout.FINAL] = words[layout.BEGINNER] = NONE
         words[layout.LENGTHS] = words[layout.LENGTHS + 1] = 0
         self._groups[:] = NONE
         self._of_row.clear()
@@ -158,8 +158,6 @@ class ClockedEmulator(Emulator):
 
     def _ended(self, stream: ClockedStream) -> None:
         self._core.end(self._address, stream.row)
-        if self._words[layout.OLDEST] == stream.row:
-            self._words[layout.OLDEST] = NONE
         self._of_row[stream.row] = None
         self._free.append(stream.row)
 

@@ -37,7 +37,6 @@ from .layout import (
     NOW,
     OVER,
     PAUSE,
-    READY,
     ROW,
     RUNNING,
     RUNS,
@@ -111,11 +110,9 @@ def end(address: int, stream: int) -> int:
     """Drop a stream that has ended."""
     header = _words(address)
     take(header, stream)
-    row = rows_of(header)[stream * ROW :]
     turns.resume(header, stream)
-    if row[RUNS] != 0:
-        row[RUNS] = 0
-        header[READY] -= 1
+    if rows_of(header)[stream * ROW + RUNS] != 0:
+        sleepers.rest(header, stream)
     return 0
 
 

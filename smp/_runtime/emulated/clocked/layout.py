@@ -3,6 +3,7 @@
     header     one for each machine: counters, the heaps, and what hooks of machine code call
     rows       one for each stream
     heaps      numbers of rows: WAITING by virtual time, HELD by a pause (see ``turns``)
+    by_step    a list of the streams that can run, from FIRST to FINAL by their last steps (see ``by_step``)
     buckets    first and last sleeper of each group of addresses
 
 One thread runs a machine, and it holds Python's lock when it uses these words, so none of them is atomic.  Python
@@ -15,7 +16,7 @@ from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline
 
 STEPS, ALARM, OVER, RUNNING, BEGINNER = 0, 1, 2, 3, 4
-READY, PAUSING, TIMED, VAIN, PATIENCE, WOKEN, OLDEST, LEAST = 5, 6, 7, 8, 9, 10, 11, 12
+READY, PAUSING, TIMED, VAIN, PATIENCE, WOKEN, FIRST, FINAL = 5, 6, 7, 8, 9, 10, 11, 12
 ROWS, USED, HEAPS, LENGTHS, BUCKETS = 13, 14, 15, 17, 19  # two words each of HEAPS and LENGTHS
 HUB, SWITCH, CALL, LOOK, DECREF, JUMP = 20, 21, 22, 23, 24, 25  # addresses: see ``hooks``
 CLOCK, COSTS = 26, 27  # charges: of reading the clock, and of each of the KINDS of steps
@@ -24,7 +25,7 @@ HEADER = 48  # words
 
 NOW, NUMBER, LAST, PAUSED, BEFORE, PAUSES, FRESH = 0, 1, 2, 3, 4, 5, 6
 ASLEEP_ON, UNTIL, SINCE, NEXT, PREVIOUS = 7, 8, 9, 10, 11
-HEAP, PLACE, KEY, RUNS, GREENLET, BEGUN, LANDING = 12, 13, 14, 15, 16, 17, 18
+HEAP, PLACE, KEY, RUNS, GREENLET, BEGUN, LANDING, OLDER, NEWER = 12, 13, 14, 15, 16, 17, 18, 19, 20
 ROW = 24
 
 WAITING, HELD, NOWHERE = 0, 1, 2  # heaps

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline
+from . import by_step
 from .heap import push, take
 from .layout import (
     ASLEEP_ON,
     BUCKETS,
     GROUPS,
-    LEAST,
     NEVER,
     NEXT,
     NONE,
     NOW,
-    OLDEST,
     PREVIOUS,
     READY,
     ROW,
@@ -30,7 +29,6 @@ from .layout import (
     WOKEN,
     rows_of,
 )
-from .layout import LAST as LAST_STEP
 
 FOREVER = 1 << 61  # ns: a sleep of this length or more has no deadline
 
@@ -41,9 +39,16 @@ def begin(header: Words, stream: int) -> None:
     row = rows_of(header)[stream * ROW :]
     row[RUNS] = 1
     header[READY] += 1
-    if row[LAST_STEP] < header[LEAST]:
-        header[OLDEST], header[LEAST] = stream, row[LAST_STEP]
+    by_step.insert(header, stream)
     push(header, WAITING, stream, row[NOW])
+
+
+@inline
+def rest(header: Words, stream: int) -> None:
+    """Drop a running stream that cannot go on: it sleeps, or has ended."""
+    rows_of(header)[stream * ROW + RUNS] = 0
+    header[READY] -= 1
+    by_step.remove(header, stream)
 
 
 @inline
@@ -57,8 +62,7 @@ def sleep(header: Words, stream: int, address: int, nanoseconds: int) -> None:
     rows = rows_of(header)
     row = rows[stream * ROW :]
     row[ASLEEP_ON], row[SINCE] = address, row[NOW]
-    row[RUNS] = 0
-    header[READY] -= 1
+    rest(header, stream)
     header[VAIN] = 0
     group = _group(header, address)
     last = group[1]

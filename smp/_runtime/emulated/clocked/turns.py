@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline
+from .by_step import least_step, made_a_step
 from .heap import push, take
 from .layout import (
     ALARM,
@@ -20,13 +21,11 @@ from .layout import (
     HELD,
     KEY,
     LAST,
-    LEAST,
     LENGTHS,
     NEVER,
     NONE,
     NOW,
     NUMBER,
-    OLDEST,
     PATIENCE,
     PAUSED,
     PAUSES,
@@ -59,29 +58,16 @@ def _earlier(rows: Words, a: int, time: int, b: int) -> bool:
 
 
 @inline
-def _least_step(header: Words) -> int:
-    """Return the oldest of the last steps of the streams that can run."""
-    rows, oldest = rows_of(header), header[OLDEST]
-    if oldest == NONE or rows[oldest * ROW + RUNS] == 0 or rows[oldest * ROW + LAST] != header[LEAST]:
-        least = NEVER
-        for stream in range(header[USED]):
-            if rows[stream * ROW + RUNS] != 0 and rows[stream * ROW + LAST] < least:
-                oldest, least = stream, rows[stream * ROW + LAST]
-        header[OLDEST], header[LEAST] = oldest, least
-    return int(header[LEAST])
-
-
-@inline
 def _may(header: Words, stream: int) -> bool:
     """Return False if a stream pauses, and not all others have had their turns."""
     row = rows_of(header)[stream * ROW :]
-    return bool(row[PAUSES] == 0 or (row[PAUSED] != header[STEPS] and _least_step(header) > row[BEFORE]))
+    return bool(row[PAUSES] == 0 or (row[PAUSED] != header[STEPS] and least_step(header) > row[BEFORE]))
 
 
 @inline
 def _release(header: Words) -> None:
     """Move the held streams back for which all others have made their steps."""
-    rows, held, least = rows_of(header), heap_of(header, HELD), _least_step(header)
+    rows, held, least = rows_of(header), heap_of(header, HELD), least_step(header)
     while header[LENGTHS + HELD] > 0 and rows[held[0] * ROW + KEY] < least:
         stream = held[0]
         take(header, stream)
@@ -203,7 +189,9 @@ def turn(header: Words) -> int:
 @inline
 def made(header: Words, charge: int) -> bool:
     """Note a step of the running stream; return True if it is time for a look at whether the run should end."""
-    row = rows_of(header)[header[RUNNING] * ROW :]
+    running = header[RUNNING]
+    row = rows_of(header)[running * ROW :]
+    made_a_step(header, running)
     header[STEPS] += 1
     row[LAST] = header[STEPS]
     row[NOW] += charge

@@ -40,7 +40,7 @@ HOOKS = {
 POSSIBLE = LINUX and platform.machine() in ("x86_64", "aarch64")
 """True if all steps can be found in machine code of this computer: elsewhere, a pause is no instruction."""
 KEY = "smp_key_of_thread"
-_BUFFER = 64  # words of a landing: more than any C library's ``jmp_buf`` has
+_BUFFER = 40  # words of a landing: as many as the longest ``jmp_buf`` has, that of aarch64
 
 _LOAD = re.compile(r"= load atomic .* seq_cst, ")
 _STORE = re.compile(r"^ *store atomic .* (seq_cst|release), ")
