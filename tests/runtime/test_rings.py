@@ -199,7 +199,7 @@ def to(receiver: int, *sizes: int) -> tuple[tuple[int, int], ...]:
 
 SCENARIOS = {
     "one slot": Scenario(1, (to(1, 1, 1, 1), ())),
-    "two slots": Scenario(2, (to(1, 1, 1, 1, 1, 1), ()), bound=3),
+    "two slots": Scenario(2, (to(1, 1, 1, 1, 1, 1), ())),
     "two slots, two words": Scenario(2, (to(1, 2, 0, 2), ())),
     "both ways, one slot": Scenario(1, (to(1, 1, 1), to(0, 1, 1))),
     "both ways, two slots": Scenario(2, (to(1, 1, 1, 1), to(0, 1, 1, 1))),
