@@ -1,9 +1,11 @@
 """Loops make the same steps on an emulated machine whether their source is interpreted or they are machine code."""
 
+import gc
 import os
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -304,3 +306,21 @@ def test_the_code_for_emulated_machines_has_names_of_its_own() -> None:
         Kept(adds.__wrapped__, copy, form).load_overload((int64[::1], int64), cpu_target.target_context)  # type: ignore[attr-defined]
         found.add(copy.__qualname__)
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("schedule", ["seeded", "clock"])
+@pytest.mark.parametrize(("error", "loop"), [(LivelockError, spins), (DeadlockError, None)])
+def test_a_machine_that_failed_holds_no_memory(error: Any, loop: Any, schedule: str) -> None:
+    """The collector does not look into arrays, so no cycle of references may go through one."""
+
+    def program(proc: smp.Processor, words: Any, cells: smp.Cells) -> None:
+        if loop is None:
+            cells.readfe(0)
+        loop(words.view)
+
+    with smp.emulated(2, schedule=schedule, limit=5_000) as machine:
+        segment = weakref.ref(machine._processors.segment)  # type: ignore[attr-defined]
+        with pytest.raises(error):
+            machine.run(program, machine.zeros(1, np.int64), machine.cells(1))
+    gc.collect()  # pytest keeps the frames of the exception in a cycle
+    assert segment() is None

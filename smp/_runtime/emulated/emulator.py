@@ -115,6 +115,7 @@ class Emulator(ABC):
     def forget(self) -> None:
         """Drop all references to other objects; the emulator does not run again."""
         self.look, self.abort, self.in_a_loop = lambda: None, None, lambda stream: ""
+        self._error = self.fault = None  # their tracebacks hold frames with arrays
 
     @property
     def rank(self) -> int | None:

@@ -16,6 +16,7 @@ import math
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
@@ -71,11 +72,14 @@ def checked_limit(limit: int | None) -> int:
 class EmulatedSegment(Segment):
     """The memory of an emulated machine, whose processors use it in turn."""
 
-    emulator: Emulator | None = None
+    emulator: Callable[[], Emulator | None] = staticmethod(
+        lambda: None
+    )  # weak: the collector does not look into arrays
 
     @property
     def rank(self) -> int | None:
-        return None if self.emulator is None else self.emulator.rank
+        emulator = self.emulator()
+        return None if emulator is None else emulator.rank
 
     @rank.setter
     def rank(self, rank: int | None) -> None:
@@ -211,7 +215,7 @@ class EmulatedProcessors:
                 self.entries = machine_code.entry_points()
         else:
             self.emulator = ChoosingEmulator(rule, limit, charges)
-        self.segment.emulator, self.emulator.abort = self.emulator, self._abort
+        self.segment.emulator, self.emulator.abort = weakref.ref(self.emulator), self._abort
         self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES, self.entries)
         self.emulator.in_a_loop = self.threads.in_a_loop
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
