@@ -242,7 +242,7 @@ def test_a_process_killed_while_it_compiles_does_not_block_others(script: Script
     holder = script("""
         import time
         from smp._runtime.loops.machine_code import compile_lock
-        with compile_lock():
+        with compile_lock("a loop"):
             print("locked", flush=True)
             time.sleep(60)
     """)
@@ -250,18 +250,18 @@ def test_a_process_killed_while_it_compiles_does_not_block_others(script: Script
     assert holder.stdout.readline() == "locked\n"
     os.kill(holder.pid, signal.SIGKILL)
     before = time.monotonic()
-    with machine_code.compile_lock():
+    with machine_code.compile_lock("a loop"):
         assert time.monotonic() - before < HARD
 
 
 def test_a_forked_child_does_not_keep_the_lock_of_the_compiler() -> None:
-    with machine_code.compile_lock():
+    with machine_code.compile_lock("a loop"):
         child = os.fork()
         if child == 0:
             time.sleep(60)
             os._exit(0)
     try:
-        code = "from smp._runtime.loops.machine_code import compile_lock\nwith compile_lock(): print('free')"
+        code = "from smp._runtime.loops.machine_code import compile_lock\nwith compile_lock('a loop'): print('free')"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=HARD, env=environment

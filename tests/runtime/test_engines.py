@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import int64
 from numba.core.registry import cpu_target
-from support.machines import ROOT
+from support.machines import ROOT, Script
 
 import smp
 from smp import compiled
@@ -306,6 +306,41 @@ def test_the_code_for_emulated_machines_has_names_of_its_own() -> None:
         Kept(adds.__wrapped__, copy, form).load_overload((int64[::1], int64), cpu_target.target_context)  # type: ignore[attr-defined]
         found.add(copy.__qualname__)
     assert len(found) == 2
+
+
+BOTH_FORMS = """
+import time
+import smp
+from smp.compiled import load, store, wait, wake
+
+@smp.stream
+def waits(words, sync):
+    while load(words, 0) == 0:
+        wait(words, 0, 0, sync)
+
+@smp.stream
+def wakes(words):
+    store(words, 0, 1)
+    wake(words, 0, 1)
+
+def program(proc, words):
+    if proc.rank == 0:
+        waits(words.view, proc.sync)
+    else:
+        time.sleep(0.1)
+        wakes(words.view)
+    return int(words.view[0])
+
+for opened in (lambda: smp.emulated(2, schedule="clock"), lambda: smp.host(2, start="fork")):
+    with opened() as machine:  # the second one is a copy of this process with the loops of the first
+        print(machine.run(program, machine.zeros(1, "int64")).results)
+"""
+
+
+def test_a_loop_runs_on_the_host_after_it_ran_on_an_emulated_machine(script: Script) -> None:
+    """Both forms call the same function, too long to be inlined; the host's must not find the one that makes steps."""
+    for _ in range(2):  # the first process compiles them, the second loads them
+        assert script(BOTH_FORMS).communicate(timeout=120) == ("[1, 1]\n[1, 1]\n", "")
 
 
 @pytest.mark.parametrize("schedule", ["seeded", "clock"])

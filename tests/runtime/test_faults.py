@@ -352,13 +352,13 @@ def test_the_lock_of_the_compiler_is_free_after_its_holder_was_killed(nothing_le
         from smp._runtime.loops.machine_code import compile_lock
 
         if proc.rank == 0:
-            with compile_lock():
+            with compile_lock("a loop"):
                 turn.view[0] = 1
                 time.sleep(0.05)
                 os.kill(os.getpid(), signal.SIGKILL)
         while not turn.view[0]:
             pass
-        with compile_lock():
+        with compile_lock("a loop"):
             turn.view[1] = 1
         proc.barrier()
 

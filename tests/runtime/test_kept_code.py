@@ -319,11 +319,12 @@ def test_numbas_options_in_the_environment_are_in_the_key(monkeypatch: pytest.Mo
 def test_unused_folders_of_other_versions_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_folder, "_folder", None)
     monkeypatch.setenv("SMP_CACHE_DIR", str(tmp_path))
-    ages = {"0123456789abcdef": 31, "123456789abcdef0": 29, "somebody's own ": 400}
-    for name, days in ages.items():
-        lock = tmp_path / name / code_folder.LOCK
-        lock.parent.mkdir()
-        lock.touch()
-        os.utime(lock, (time.time() - days * 86_400,) * 2)
+    ages = {"0123456789abcdef": (40, 31), "123456789abcdef0": (40, 29), "somebody's own ": (400,)}
+    for name, locks in ages.items():
+        (tmp_path / name).mkdir()
+        for k, days in enumerate(locks):
+            lock = tmp_path / name / f"{code_folder.LOCK}{k}"
+            lock.touch()
+            os.utime(lock, (time.time() - days * 86_400,) * 2)
     new = code_folder.cache_folder()
     assert {path.name for path in tmp_path.iterdir()} == {"123456789abcdef0", "somebody's own ", new.name}

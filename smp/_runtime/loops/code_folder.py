@@ -40,8 +40,8 @@ from smp.errors import MachineError
 
 PRIVATE = "SMP_PRIVATE_CACHE"
 """Environment variable through which children find the private folder of the process that made it."""
-LOCK = "lock"
-"""Name of the file in the folder that is opened for writing whenever a loop's code is looked up."""
+LOCK, LOCKS = "lock", 16
+"""Name and number of the files of which one is opened for writing whenever a loop's code is looked up."""
 _LAYOUT = 2  # version of the folder's layout: raised when the names or the contents of its files change
 _UNUSED = 30 * 86_400  # seconds
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
@@ -137,10 +137,11 @@ def _make(folder: Path) -> None:
 
 def _remove_unused(new: Path) -> None:
     """Remove the folders of other versions that have not been used for 30 days."""
-    for lock in new.parent.glob(f"{'[0-9a-f]' * len(new.name)}/{LOCK}"):
+    for folder in new.parent.glob("[0-9a-f]" * len(new.name)):
         with contextlib.suppress(OSError):  # another process has removed it, or it belongs to another user
-            if lock.stat().st_mtime < time.time() - _UNUSED:
-                shutil.rmtree(lock.parent, ignore_errors=True)
+            used = [lock.stat().st_mtime for lock in folder.glob(f"{LOCK}*")]
+            if used and max(used) < time.time() - _UNUSED:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @functools.cache

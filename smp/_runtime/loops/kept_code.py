@@ -13,13 +13,21 @@ import contextlib
 import glob
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from .code_folder import cache_folder
 
+_LABEL = 80  # most characters of a function's name in a file name
 _SUM = 16  # bytes of the checksum
 VERSIONS = 64
 """Number of files with the same label that are kept."""
+
+
+def label_of(function: Callable[..., Any]) -> str:
+    """Return the label of a function's machine code."""
+    return f"{function.__module__}.{function.__qualname__}".replace("/", ".")[:_LABEL]
 
 
 def path_of(label: str, key: str, suffix: str) -> Path:
@@ -40,7 +48,7 @@ def read(path: Path) -> bytes | None:
 def write(path: Path, data: bytes) -> None:
     """Write content that `read` then returns, and remove the oldest files of the label beyond `VERSIONS`.
 
-    The caller holds the compiler's lock.
+    The caller holds the lock of the label (see `machine_code.compile_lock`).
     """
     beside = path.with_suffix(f".{os.getpid()}")
     try:

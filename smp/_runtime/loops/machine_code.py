@@ -1,7 +1,8 @@
 """Compilation of functions into machine code by Numba. The callers have registered the primitives before.
 
-One lock file serialises compilation between processes, so a process finds what another has compiled.  The text of this
-module is in the key of all machine code (see `keys`), because the options of the compiler are set here.
+Lock files serialise the compilation of a function between processes, so a process finds what another has compiled.  A
+holder of one lock takes no other.  The text of this module is in the key of all machine code (see `keys`), because the
+options of the compiler are set here.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import weakref
+import zlib
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, TextIO
@@ -17,7 +19,8 @@ from typing import Any, TextIO
 from smp._computer.interrupt import HeldBack
 
 from . import python_calls
-from .code_folder import LOCK, cache_folder
+from .code_folder import LOCK, LOCKS, cache_folder
+from .kept_code import label_of
 from .python_calls import Form
 from .stepped.text import instrument, landing
 
@@ -25,9 +28,12 @@ _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
 
 
 @contextlib.contextmanager
-def compile_lock() -> Iterator[None]:
-    """Hold the one lock under which machine code is made; the kernel releases it if the holder dies."""
-    with open(cache_folder() / LOCK, "w") as file:
+def compile_lock(label: str) -> Iterator[None]:
+    """Hold the lock under which the machine code of ``label`` is made; the kernel releases it if the holder dies.
+
+    Some labels share a lock, so that there are few files.
+    """
+    with open(cache_folder() / f"{LOCK}{zlib.crc32(label.encode()) % LOCKS}", "w") as file:
         _locks.add(file)
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -42,12 +48,12 @@ os.register_at_fork(after_in_child=_let_go)  # otherwise a child would hold the 
 
 
 @contextlib.contextmanager
-def _compiling() -> Iterator[None]:
-    """Hold the compiler's lock, and hold Ctrl-C back.
+def _compiling(function: Callable[..., Any]) -> Iterator[None]:
+    """Hold the lock of a function's machine code, and hold Ctrl-C back.
 
     A Ctrl-C during LLVM's call back into Python would be lost.
     """
-    with compile_lock(), HeldBack():
+    with compile_lock(label_of(function)), HeldBack():
         yield
 
 
@@ -70,7 +76,7 @@ def dispatcher(function: Callable[..., Any], stepped: bool = False) -> Any:
     compile_one, made._cache = made.compile, Kept(function, copy, "stepped" if stepped else "loop")
 
     def compile_locked(signature: Any) -> Any:
-        with _compiling():
+        with _compiling(function):
             return compile_one(signature)
 
     made.compile = compile_locked
@@ -90,7 +96,7 @@ def c_entry(function: Callable[..., int], arguments: int) -> Any:
     copy = _copy(function)
     made: Any = CFunc(copy, ((types.int64,) * arguments, types.int64), locals={}, options={})
     made._cache = Kept(function, copy, "C")
-    with _compiling():
+    with _compiling(function):
         made.compile()
     return made
 

@@ -22,8 +22,6 @@ from . import kept_code
 from .code_folder import CacheWarning
 from .keys import key_of
 
-_LABEL = 80  # most characters of a function's name in a file name
-
 
 class Kept(NullCache):  # type: ignore[misc]
     """The kept machine code of one function.
@@ -53,8 +51,8 @@ class Kept(NullCache):  # type: ignore[misc]
         if self._function.__module__ not in sys.modules:  # where Numba looks up the globals of loaded code
             return None
         target_context.refresh()
-        label = f"{self._function.__module__}.{self._function.__qualname__}".replace("/", ".")[:_LABEL]
         cpu = target_context.codegen().magic_tuple()
+        label = kept_code.label_of(self._function)
         whole = repr((key, self._form, signature, cpu)).encode()
         self._path = kept_code.path_of(label, hashlib.blake2b(whole, digest_size=16).hexdigest(), "code")
         data = kept_code.read(self._path)

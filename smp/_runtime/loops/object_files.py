@@ -66,7 +66,7 @@ class ObjectFiles:
         path = self.path()
         objects = kept(path)
         if objects is None:
-            with compile_lock():
+            with compile_lock(self._label):
                 objects = kept(path) or self._made(path)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()

@@ -49,7 +49,8 @@ _CMPXCHG = re.compile(r"(%\S+) = cmpxchg (?:weak )?ptr [^,]+, (i\d+) .* seq_cst 
 _PAUSES = re.compile(r"call void @llvm\.(?:x86\.sse2\.pause\(|aarch64\.hint\(i32 1)")
 _SYSCALL = re.compile(r"^( *)(?:(%\S+) = )?(?:tail |notail )?call i64 @syscall\((.*)\)")
 _CLOCK = re.compile(r"^ *(?:%\S+ = )?(?:tail |notail )?call i32 @clock_gettime\(i32 [^,]+, ptr (?:\w+ )*(%[^)]+)\)")
-_DEFINED = re.compile(r"^define (?:linkonce_odr|weak_odr|linkonce|weak) ", re.MULTILINE)
+_NAME = r'@("[^"]+"|[\w.$-]+)'
+_SHARED = re.compile(rf"^define (?:linkonce_odr|weak_odr|linkonce|weak|internal|private) ([^@]*){_NAME}", re.MULTILINE)
 
 
 @functools.cache
@@ -94,13 +95,23 @@ def running_machine() -> int:
 def instrument(text: str) -> str:
     """Return a module of LLVM's language in which each step calls its hook first.
 
-    Functions that several modules define become this module's own: another module has them without hooks.
+    Functions that several modules define become this module's own, with names of their own: another module has them
+    without hooks, and LLVM's linker takes a function of any module for one that several define, even an internal one.
     """
     lines: list[str] = []
-    for number, line in enumerate(_DEFINED.sub("define internal ", text).split("\n")):
+    for number, line in enumerate(_with_own_functions(text).split("\n")):
         lines += _stepped(line, number) if line.startswith("  ") else [line]
     declared = [f"declare i64 @{name}({', '.join(['i64'] * n)})" for name, n in HOOKS.items()]
     return "\n".join(lines + [one for one in declared if one not in text])
+
+
+def _with_own_functions(text: str) -> str:
+    names = {found[2] for found in _SHARED.finditer(text)}
+
+    def renamed(found: re.Match[str]) -> str:
+        return f'@"{found[1].strip(chr(34))}.stepped"' if found[1] in names else found[0]
+
+    return re.sub(_NAME, renamed, _SHARED.sub(r"define internal \1@\2", text))
 
 
 def _stepped(line: str, number: int) -> list[str]:
