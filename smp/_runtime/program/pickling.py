@@ -1,10 +1,11 @@
 """Programs, arguments and results as bytes: importable objects by name, everything else by value.
 
-cloudpickle does the conversion, with three rules of our own:
+cloudpickle does the conversion, with four rules of our own:
 
 - An object that can live in one process only is refused instead of copied (cloudpickle would read an open file).
 - A compiled loop is sent with a name and a fingerprint of all that it calls.  A worker that already has this version
   does not compile it again; a worker that has another version does.
+- Code keeps the name of its file, so that errors show lines. Some versions of cloudpickle drop the name.
 - Source text that lies in no file is sent after the call:       call │ texts │ length of the texts, in _LENGTH bytes
 """
 
@@ -57,12 +58,19 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, types.CodeType):
             self.sources.add(obj.co_filename)
+            made, parts = self.dispatch_table[types.CodeType](obj)
+            return _code, (obj.co_filename, made, parts)
         if isinstance(obj, _REFUSED):
             raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) exists in one process only")
         name = loop_name(obj)
         if name and not _importable(obj):
             return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj))
         return super().reducer_override(obj)
+
+
+def _code(file: str, made: Callable[..., types.CodeType], parts: tuple[Any, ...]) -> types.CodeType:
+    """Return code made of its parts, with the name of its file."""
+    return made(*parts).replace(co_filename=file)
 
 
 def _importable(loop: Any) -> bool:
