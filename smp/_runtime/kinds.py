@@ -212,6 +212,7 @@ def emulated(
     [63, 63, 63]
     """
     from .emulated.costs import Charges
+    from .emulated.prices import Parts
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
@@ -221,5 +222,6 @@ def emulated(
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges
     rule, by_clock = scheduler(schedule, seed), isinstance(schedule, str) and schedule == "clock"
-    made = EmulatedProcessors(size, rule, checked_limit(limit), trace, table, checked_network(network, by_clock))
+    parts = Parts(table.prices(), table, table, checked_network(network, by_clock))
+    made = EmulatedProcessors(size, rule, checked_limit(limit), trace, parts)
     return Machine(made, team, checked_seed(seed))

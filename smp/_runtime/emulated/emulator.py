@@ -29,9 +29,10 @@ from ..loops.interpreter import here
 from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
-from .costs import Charges
+from .prices import LocalWork, Prices
 from .primitives import CLOCKS
 from .schedules import Schedule, Stream
+from .virtual_time import NANOSECOND
 
 GRACE = 100_000
 """Number of steps that the streams may still make after a run has failed."""
@@ -50,8 +51,10 @@ class Emulator(ABC):
         Rule that chooses the next stream.
     limit : int
         Number of steps after which the run ends.
-    charges : Charges
-        Charges in virtual time.
+    prices : Prices
+        Prices of steps.
+    work : LocalWork
+        Prices of loops over local data.
 
     Attributes
     ----------
@@ -86,8 +89,8 @@ class Emulator(ABC):
     running: Any  # a `Stream`, or None
     _alarm: int  # number of steps after which the next look comes
 
-    def __init__(self, schedule: Schedule, limit: int, charges: Charges) -> None:
-        self._charges = charges
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LocalWork) -> None:
+        self._prices, self._work = prices, work
         self.look: Callable[[], BaseException | None] = lambda: None
         self.in_a_loop: Callable[[Any], str] = lambda stream: ""
         self.abort: Callable[[BaseException], None] | None = None
@@ -227,25 +230,33 @@ class Emulator(ABC):
     def charge(
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Advance virtual time by the charge of a loop over local data; return the arguments for its machine code."""
-        self.pass_time(self._charges.looping(args))
+        """Advance virtual time by the price of a loop over local data; return the arguments for its machine code."""
+        self.pass_picoseconds(self._work.charge(loop, args))
         return handed(loop, args, options) if self.witnessed else (args, options)
 
     def pass_time(self, nanoseconds: int) -> None:
         """Advance the virtual time of the running stream."""
+        self.pass_picoseconds(nanoseconds * NANOSECOND)
+
+    def pass_picoseconds(self, picoseconds: int) -> None:
+        """Advance the virtual time of the running stream."""
         running = self.running
         if running is not None:
-            running.now += nanoseconds
+            running.now += picoseconds
 
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""
+        return self.picoseconds() // NANOSECOND
+
+    def picoseconds(self) -> int:
+        """Return the virtual time of the running stream, in ps."""
         running: Stream | None = self.running
         return 0 if running is None else running.now
 
     def _aside(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Carry out a primitive that touches no shared word."""
         if meaning in CLOCKS:
-            self.pass_time(self._charges.clock)
+            self.pass_picoseconds(self._prices.clock)
             return self.time()
         return meaning(*args)
 

@@ -46,11 +46,11 @@ from ..shared_memory.port import SharedMemoryPort
 from .by_choice import ChoosingEmulator
 from .clocked import machine_code
 from .clocked.emulator import ClockedEmulator
-from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
-from .networks.kinds import Kind
+from .prices import Parts
 from .schedules import Schedule
+from .virtual_time import SECOND
 from .waiting_threads import InterpretedThreads
 
 RETRIES = 2
@@ -120,7 +120,7 @@ class EmulatedPort(SharedMemoryPort):
         self._processors = processors
 
     def clock(self) -> float:
-        return self.now() * 1e-9
+        return self._processors.emulator.picoseconds() / SECOND
 
     def now(self) -> int:
         return self._processors.emulator.time()
@@ -186,22 +186,18 @@ class EmulatedProcessors:
         Most steps of a run.
     traced : bool
         True if a run keeps its steps.
-    charges : Charges
-        Charges in virtual time.
-    network : Kind
-        Network of messages.
+    parts : Parts
+        Prices, and the network of messages.
     """
 
     kind = "emulated"
     first_touch = False
     pages = ""
 
-    def __init__(
-        self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges, network: Kind
-    ) -> None:
+    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, parts: Parts) -> None:
         self.size, self.nodes, self.closed = size, [0] * size, ""
         self._owner = os.getpid()
-        self._schedule, self._limit, self._traced, self._charges = schedule, limit, traced, charges
+        self._schedule, self._limit, self._traced, self._parts = schedule, limit, traced, parts
         self._trace: list[Step] | None = None
         self._stopped = False
         self._calling = threading.Lock()
@@ -210,18 +206,18 @@ class EmulatedProcessors:
         rule = schedule()
         self.entries: Any = entry_points
         if rule.by_time:
-            self.emulator: Emulator = ClockedEmulator(rule, limit, charges)
+            self.emulator: Emulator = ClockedEmulator(rule, limit, parts.prices, parts.work)
             if POSSIBLE and not traced:
                 self.entries = machine_code.entry_points()
         else:
-            self.emulator = ChoosingEmulator(rule, limit, charges)
+            self.emulator = ChoosingEmulator(rule, limit, parts.prices, parts.work)
         self.segment.emulator, self.emulator.abort = weakref.ref(self.emulator), self._abort
         self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES, self.entries)
         self.emulator.in_a_loop = self.threads.in_a_loop
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
-        self.network, self.queues = network, network.queues(size)
+        self.network, self.queues = parts.network, parts.network.queues(size)
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
@@ -321,8 +317,8 @@ class EmulatedProcessors:
             raise
 
     def charge_copy(self, nbytes: int) -> None:
-        """Advance virtual time by the charge of a copy of the given number of bytes."""
-        self.emulator.pass_time(self._charges.copying(nbytes))
+        """Advance virtual time by the price of a copy of the given number of bytes."""
+        self.emulator.pass_picoseconds(self._parts.copies.copied(nbytes))
 
     def allocation(
         self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any]

@@ -23,8 +23,8 @@ from ...loops.places import PLACES
 from ...loops.stepped import text as stepped
 from ...loops.stepped.loops import stepped_loop
 from ...source.lines import where
-from ..costs import Charges
 from ..emulator import LOW, Emulator
+from ..prices import LocalWork, Prices
 from ..primitives import changed, meaning_of
 from ..schedules import Schedule
 from ..sleepers import address_of
@@ -43,9 +43,9 @@ _ORDER = (*stepped.KINDS, "pause", "futex_wait", "futex_wake")
 class ClockedEmulator(Emulator):
     """An emulator of which the earliest stream in virtual time goes next; see `Emulator`."""
 
-    def __init__(self, schedule: Schedule, limit: int, charges: Charges) -> None:
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LocalWork) -> None:
         self._core = turns()
-        self._costs = charges.of_primitives()
+        self._costs = prices.steps
         self._special: dict[Any, Callable[..., Any]] = {
             meaning_of(atomics.pause): self._pause,
             meaning_of(atomics.futex_wait): self._futex_wait,
@@ -58,7 +58,7 @@ class ClockedEmulator(Emulator):
         self._of_row: list[ClockedStream | None] = []
         self._called = _look_of(self)
         self._words[layout.BUCKETS] = self._groups.ctypes.data
-        self._words[layout.WOKEN], self._words[layout.CLOCK] = charges.woken, charges.clock
+        self._words[layout.WOKEN], self._words[layout.CLOCK] = prices.woken, prices.clock
         self._words[layout.PATIENCE] = schedule.patience
         for kind, name in enumerate(_ORDER):
             self._words[layout.COSTS + kind] = self._costs[meaning_of(getattr(atomics, name))]
@@ -67,7 +67,7 @@ class ClockedEmulator(Emulator):
         for word, name in ((layout.CALL, "PyObject_CallNoArgs"), (layout.DECREF, "Py_DecRef")):
             self._words[word] = _address_of(getattr(ctypes.pythonapi, name))
         self._words[layout.JUMP] = _address_of(ctypes.CDLL(None).longjmp)
-        super().__init__(schedule, limit, charges)
+        super().__init__(schedule, limit, prices, work)
 
     # State in words.
 
@@ -146,7 +146,7 @@ class ClockedEmulator(Emulator):
                 stream.move(rows.data)
 
     def record(self, room: int) -> NDArray[np.int64]:
-        """Record the first steps of the runs from now on: return an array of (number of the stream, time after it)."""
+        """Record the first steps of the runs from now on: return an array of (number of the stream, ps after it)."""
         self._record = np.zeros((room, 2), np.int64)
         self._words[layout.RECORD], self._words[layout.ROOM] = self._record.ctypes.data, room
         return self._record

@@ -13,6 +13,7 @@ from __future__ import annotations
 from ...loops.atomics import Words, call_at, words_at
 from ...loops.compiler import inline
 from ...loops.stepped.text import running_machine
+from ..virtual_time import NANOSECOND
 from . import sleepers, turns
 from .heap import take
 from .layout import (
@@ -186,7 +187,7 @@ def smp_clock() -> int:
     header = _words(running_machine())
     row = rows_of(header)[header[RUNNING] * ROW :]
     row[NOW] += header[CLOCK]
-    return int(row[NOW])
+    return int(row[NOW] // NANOSECOND)
 
 
 def smp_wait(word: int, expected: int, nanoseconds: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline
+from ..virtual_time import FOREVER, NANOSECOND
 from . import by_step
 from .heap import push, take
 from .layout import (
@@ -29,8 +30,6 @@ from .layout import (
     WOKEN,
     rows_of,
 )
-
-FOREVER = 1 << 61  # ns: a sleep of this length or more has no deadline
 
 
 @inline
@@ -73,7 +72,7 @@ def sleep(header: Words, stream: int, address: int, nanoseconds: int) -> None:
         rows[last * ROW + NEXT] = stream
     group[1] = stream
     if nanoseconds < FOREVER:
-        row[UNTIL] = row[NOW] + nanoseconds
+        row[UNTIL] = row[NOW] + nanoseconds * NANOSECOND
         header[TIMED] += 1
         push(header, WAITING, stream, row[UNTIL])
 
