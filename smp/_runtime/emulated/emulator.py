@@ -78,6 +78,8 @@ class Emulator(ABC):
         Stores in a word, which the streams' waits look at, that the run ends, for example after a deadlock.  The
         streams are then woken and have GRACE steps to end by themselves.  If ``abort`` is None, the streams are ended
         at once.
+    compute : callable
+        Lets the running stream compute for a number of ps.  Messages may interrupt it.
     forced : bool
         True if streams had to be ended in the middle of their work.
     witnessed : bool
@@ -94,6 +96,7 @@ class Emulator(ABC):
         self.look: Callable[[], BaseException | None] = lambda: None
         self.in_a_loop: Callable[[Any], str] = lambda stream: ""
         self.abort: Callable[[BaseException], None] | None = None
+        self.compute: Callable[[int], None] = self.pass_picoseconds
         self.witnessed = False
         self._hub: Any = None
         self.reset(schedule, limit)
@@ -118,6 +121,7 @@ class Emulator(ABC):
     def forget(self) -> None:
         """Drop all references to other objects; the emulator does not run again."""
         self.look, self.abort, self.in_a_loop = lambda: None, None, lambda stream: ""
+        self.compute = self.pass_picoseconds
         self._error = self.fault = None  # their tracebacks hold frames with arrays
 
     @property
@@ -126,17 +130,19 @@ class Emulator(ABC):
         running: Stream | None = self.running
         return None if running is None else running.rank
 
-    def spawn(self, rank: int, function: Callable[[], object]) -> Stream:
+    def spawn(self, rank: int, function: Callable[[], object], at: int | None = None) -> Stream:
         """Add a stream to a processor.
 
-        The stream begins when it is first chosen, at the virtual time of the stream that made it.  An exception in
-        ``function`` ends the run.
+        The stream begins when it is first chosen, at the virtual time ``at``, or at that of the stream that made it.
+        An exception in ``function`` ends the run.
         """
         index = self._counts.get(rank, 0)
         self._counts[rank] = index + 1
         self._made += 1
         running = self.running
-        stream: Stream = self._new(rank, index, self._made, 0 if running is None else running.now)
+        if at is None:
+            at = 0 if running is None else running.now
+        stream: Stream = self._new(rank, index, self._made, at)
         stream.greenlet = greenlet(lambda: self._live(stream, function))
         if self._hub is not None:
             stream.greenlet.parent = self._hub
@@ -231,7 +237,7 @@ class Emulator(ABC):
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Advance virtual time by the price of a loop over local data; return the arguments for its machine code."""
-        self.pass_picoseconds(self._work.charge(loop, args))
+        self.compute(self._work.charge(loop, args))
         return handed(loop, args, options) if self.witnessed else (args, options)
 
     def pass_time(self, nanoseconds: int) -> None:

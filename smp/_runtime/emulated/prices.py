@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .networks.kinds import Kind
+    from .port import EmulatedPort
+    from .processors import EmulatedProcessors
 
 
 @dataclass(frozen=True)
@@ -36,18 +38,24 @@ class LocalWork(Protocol):
         """Return the price of a call of a loop that `smp.local` has made, in ps."""
 
 
-class Copies(Protocol):
-    """The price of copies between global arrays and local memory."""
-
-    def copied(self, nbytes: int) -> int:
-        """Return the price of a copy of the given number of bytes, in ps."""
+def _free(nbytes: int) -> int:
+    return 0
 
 
 @dataclass(frozen=True)
 class Parts:
-    """All that distinguishes one emulated machine from another."""
+    """All that distinguishes one emulated machine from another.
+
+    Attributes
+    ----------
+    copied : callable
+        Returns the price of a copy between a global array and local memory, in ps, for a number of bytes.
+    port : callable, optional
+        Connects a processor to the machine; by default as one with shared memory.
+    """
 
     prices: Prices
     work: LocalWork
-    copies: Copies
     network: Kind
+    copied: Callable[[int], int] = _free
+    port: Callable[[EmulatedProcessors, int], EmulatedPort] | None = None

@@ -16,3 +16,8 @@ SECOND = 1_000 * 1_000 * 1_000 * NANOSECOND
 """Picoseconds of a second."""
 FOREVER = 1 << 52
 """Nanoseconds, some 52 days: a sleep of this length or more has no deadline."""
+
+
+def picoseconds(cycles: float, hz: float) -> int:
+    """Return the picoseconds of a number of cycles, to the nearest one."""
+    return round(cycles * SECOND / hz)

@@ -88,7 +88,7 @@ class ReusedMachine:
         self._longest = longest
         charges, chosen = Charges(), checked_network(network, by_clock=False)
         self._processors = _Rewound(
-            self._size, Choices, longest, False, Parts(charges.prices(), charges, charges, chosen)
+            self._size, Choices, longest, False, Parts(charges.prices(), charges, chosen, charges.copied)
         )
         self._machine = Machine(self._processors)
         self._processors.emulator.abort = None  # a schedule that fails is over

@@ -32,13 +32,19 @@ class Interpreter(Protocol):
         The machine code returns `INTERPRETED` if its arguments have to be interpreted.
         """
 
-    def spawn(self, rank: int, function: Callable[[], object]) -> object:
-        """Add a stream to a processor."""
+    def spawn(self, rank: int, function: Callable[[], object], at: int | None = None) -> object:
+        """Add a stream to a processor, which begins at a virtual time, in ps; by default now."""
 
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""
 
     def pass_time(self, nanoseconds: int) -> None:
+        """Advance the virtual time of the running stream."""
+
+    def picoseconds(self) -> int:
+        """Return the virtual time of the running stream, in ps."""
+
+    def pass_picoseconds(self, picoseconds: int) -> None:
         """Advance the virtual time of the running stream."""
 
 

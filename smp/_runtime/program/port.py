@@ -130,6 +130,9 @@ class Port(Protocol):
         Returns the name of the handler that runs, while one does; most operations then raise `HandlerError`.
     log : Log or None
         Log of the run, if there is one.  The port logs the waits for other processors.
+    priced : callable or None
+        ``priced(name, read, written)`` lets a collective that has ended take its virtual time, for the bytes that this
+        processor has read and written; None where collectives take the time of their steps.
     """
 
     rank: int
@@ -137,6 +140,10 @@ class Port(Protocol):
     log: Log | None
     serve: Callable[[], object] | None
     inside: Callable[[], str] | None
+
+    @property
+    def priced(self) -> Callable[[str, int, int], None] | None:
+        """See the attributes."""
 
     @property
     def network(self) -> Network:

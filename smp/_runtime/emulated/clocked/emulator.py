@@ -32,6 +32,7 @@ from . import layout
 from .hooks import LOOK_UP
 from .layout import GROUPS, HEADER, NONE, ROW
 from .machine_code import turns
+from .sleepers import in_picoseconds
 from .stream import ClockedStream
 from .turns import NO_STREAM
 
@@ -245,8 +246,12 @@ class ClockedEmulator(Emulator):
     def _futex_wait(self, words: Any, i: Any, expected: Any, nanoseconds: Any) -> None:
         if (int(words[i]) ^ int(expected)) & LOW:
             return
+        self.sleep(address_of(words, i), in_picoseconds(int(nanoseconds)))
+
+    def sleep(self, word: int, picoseconds: int) -> None:
+        """Let the running stream sleep on the word at an address, for at most a time."""
         running = self._words[layout.RUNNING]
-        chosen = self._core.wait(self._address, address_of(words, i), int(nanoseconds))
+        chosen = self._core.wait(self._address, word, picoseconds)
         if chosen == NO_STREAM:
             self._hub.switch()
         elif chosen != running:

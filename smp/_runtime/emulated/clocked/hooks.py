@@ -80,11 +80,11 @@ def pause(address: int) -> int:
     return turns.pause(_words(address))
 
 
-def wait(address: int, word: int, nanoseconds: int) -> int:
+def wait(address: int, word: int, picoseconds: int) -> int:
     """Let the running stream sleep; return the stream that goes next."""
     header = _words(address)
     running = header[RUNNING]
-    sleepers.sleep(header, running, word, nanoseconds)
+    sleepers.sleep(header, running, word, picoseconds)
     rows_of(header)[running * ROW + FRESH] = 1
     return turns.pass_on(header, NONE)
 
@@ -196,7 +196,7 @@ def smp_wait(word: int, expected: int, nanoseconds: int) -> int:
     if (words_at(word, 1)[0] ^ expected) & _LOW != 0:
         return 0
     running = header[RUNNING]
-    sleepers.sleep(header, running, word, nanoseconds)
+    sleepers.sleep(header, running, word, sleepers.in_picoseconds(nanoseconds))
     rows_of(header)[running * ROW + FRESH] = 1
     chosen = turns.pass_on(header, NONE)
     if chosen != running:

@@ -1,0 +1,51 @@
+"""The parts of the emulated machine that a machine file describes: its tables choose them."""
+
+from __future__ import annotations
+
+from smp.errors import Unsupported
+from smp.machines import MachineFile
+from smp.machines.layout.processors import Primitives
+
+from .costs import Charges
+from .networks.kinds import ROOM, Ideal
+from .prices import LocalWork, Parts
+from .virtual_time import NANOSECOND, SECOND
+
+
+def parts_of(file: MachineFile, size: int) -> Parts:
+    """Return the parts of a machine with a number of processors.
+
+    Raises
+    ------
+    Unsupported
+        If the file describes a kind of machine that is not emulated.
+    """
+    if file.primitives is not None:
+        charges = _charges(file.primitives, file.clock.hz)
+        return Parts(charges.prices(), charges, Ideal(ROOM), charges.copied)
+    if file.message is not None:
+        from .message_machine.parts import message_machine
+
+        return message_machine(file, size, _bytes(file))
+    raise Unsupported(
+        f"the machine {file.name!r} has shared memory of the form {file.memory.shared if file.memory else None!r}, "
+        "which is described but not emulated; machines with the table [primitives] or [message] are"
+    )
+
+
+def _charges(primitives: Primitives, hz: float) -> Charges:
+    """Return the charges of a table, which are whole ns but for those of bytes."""
+    ns = SECOND / hz / NANOSECOND
+    names = primitives.__dataclass_fields__
+    return Charges(
+        **{
+            name: getattr(primitives, name) * ns if name.endswith("_byte") else round(getattr(primitives, name) * ns)
+            for name in names
+        }
+    )
+
+
+def _bytes(file: MachineFile) -> LocalWork:
+    processor = file.processor
+    per_byte = 0.0 if processor is None else processor.copy_per_byte * SECOND / file.clock.hz / NANOSECOND
+    return Charges(looped_byte=per_byte)
