@@ -226,7 +226,6 @@ def emulated(
 
     from .emulated.costs import Charges
     from .emulated.described import parts_of
-    from .emulated.prices import Parts
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
@@ -242,7 +241,7 @@ def emulated(
         if charges is not None and not isinstance(charges, Charges):
             raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
         table = Charges() if charges is None else charges
-        parts = Parts(table.prices(), table, checked_network(network, by_clock), table.copied)
+        parts = table.parts(checked_network(network, by_clock))
     elif charges is not None or network is not None:
         raise ValueError(
             f"the machine {file.name!r} has charges and a network of its own: leave charges= and network= out, or "

@@ -14,7 +14,8 @@ from ..loops import atomics
 from ..memory.witness import Witnessed, plain
 from ..source.lines import where
 from .emulator import LOW, Emulator
-from .prices import LocalWork, Prices
+from .local_work import LoopWork
+from .prices import Prices
 from .primitives import changed, meaning_of
 from .schedules import ListedStream, Schedule
 from .sleepers import address_of
@@ -26,7 +27,7 @@ class ChoosingEmulator(Emulator):
 
     running: ListedStream | None
 
-    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LocalWork) -> None:
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LoopWork) -> None:
         self._costs = prices.steps
         self._special: dict[Any, Callable[..., Any]] = {
             meaning_of(atomics.pause): self._pause,

@@ -22,10 +22,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from ..loops import atomics
+from .local_work import Bytes
 from .networks import congested, delays, queues
+from .networks.kinds import Kind
+from .parts import Parts
 from .prices import Prices
 from .primitives import PRIMITIVES, meaning_of
 from .virtual_time import NANOSECOND
@@ -98,7 +99,6 @@ class Charges:
         """Return the price of a copy, in ps; it is a whole number of ns."""
         return int(nbytes * self.copied_byte) * NANOSECOND
 
-    def charge(self, loop: Callable[..., Any], args: tuple[Any, ...]) -> int:
-        """Return the price of a loop over local data, in ps, which counts every byte of its array arguments once."""
-        nbytes = sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray))
-        return int(nbytes * self.looped_byte) * NANOSECOND
+    def parts(self, network: Kind) -> Parts:
+        """Return the parts of a machine with these charges, and a network."""
+        return Parts(self.prices(), Bytes(self.looped_byte), network, self.copied)

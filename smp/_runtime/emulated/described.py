@@ -8,7 +8,7 @@ from smp.machines.layout.processors import Primitives
 
 from .costs import Charges
 from .networks.kinds import ROOM, Ideal
-from .prices import LocalWork, Parts
+from .parts import Parts
 from .virtual_time import NANOSECOND, SECOND
 
 
@@ -22,11 +22,11 @@ def parts_of(file: MachineFile, size: int) -> Parts:
     """
     if file.primitives is not None:
         charges = _charges(file.primitives, file.clock.hz)
-        return Parts(charges.prices(), charges, Ideal(ROOM), charges.copied)
+        return charges.parts(Ideal(ROOM))
     if file.message is not None:
         from .message_machine.parts import message_machine
 
-        return message_machine(file, size, _bytes(file))
+        return message_machine(file, size)
     raise Unsupported(
         f"the machine {file.name!r} has shared memory of the form {file.memory.shared if file.memory else None!r}, "
         "which is described but not emulated; machines with the table [primitives] or [message] are"
@@ -43,9 +43,3 @@ def _charges(primitives: Primitives, hz: float) -> Charges:
             for name in names
         }
     )
-
-
-def _bytes(file: MachineFile) -> LocalWork:
-    processor = file.processor
-    per_byte = 0.0 if processor is None else processor.copy_per_byte * SECOND / file.clock.hz / NANOSECOND
-    return Charges(looped_byte=per_byte)

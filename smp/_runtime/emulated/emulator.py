@@ -25,14 +25,15 @@ from greenlet import getcurrent, greenlet
 
 from smp.errors import Aborted, LivelockError
 
-from ..loops.interpreter import here
+from ..loops.interpreter import Done, here
 from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
-from .prices import LocalWork, Prices
+from .local_work import LoopWork
+from .prices import Prices
 from .primitives import CLOCKS
 from .schedules import Schedule, Stream
-from .virtual_time import NANOSECOND
+from .virtual_time import NANOSECOND, picoseconds
 
 GRACE = 100_000
 """Number of steps that the streams may still make after a run has failed."""
@@ -53,7 +54,7 @@ class Emulator(ABC):
         Number of steps after which the run ends.
     prices : Prices
         Prices of steps.
-    work : LocalWork
+    work : LoopWork
         Prices of loops over local data.
 
     Attributes
@@ -91,7 +92,7 @@ class Emulator(ABC):
     running: Any  # a `Stream`, or None
     _alarm: int  # number of steps after which the next look comes
 
-    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LocalWork) -> None:
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LoopWork) -> None:
         self._prices, self._work = prices, work
         self.look: Callable[[], BaseException | None] = lambda: None
         self.in_a_loop: Callable[[Any], str] = lambda stream: ""
@@ -233,12 +234,17 @@ class Emulator(ABC):
         """Return machine code of a loop that makes the same steps; None if its source is interpreted."""
         return None
 
-    def charge(
-        self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Advance virtual time by the price of a loop over local data; return the arguments for its machine code."""
-        self.compute(self._work.charge(loop, args))
-        return handed(loop, args, options) if self.witnessed else (args, options)
+    def charge(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Done:
+        """Run a loop over local data, and advance virtual time by its price."""
+        if self.witnessed:
+            args, options = handed(loop, args, options)
+        charged = self._work.run(loop, args, options)
+        self.compute(self.of_cycles(charged.cycles))
+        return Done(charged.result)
+
+    def of_cycles(self, cycles: float) -> int:
+        """Return the picoseconds of a number of cycles of the machine."""
+        return picoseconds(cycles, self._prices.hz)
 
     def pass_time(self, nanoseconds: int) -> None:
         """Advance the virtual time of the running stream."""

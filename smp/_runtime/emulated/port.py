@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smp._computer.perf_events import Counters
 
 from ..memory.arrays import GlobalArray
-from ..memory.segment import Segment
+from ..memory.segment import Block, Segment
 from ..memory.shared_elements import array_on, elements_of
 from ..program.port import Mismatch, Output
 from ..protocols import wait
@@ -20,10 +20,9 @@ from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.networks import SleepingNetwork
 from ..shared_memory.port import SharedMemoryPort
 from .emulator import Emulator
+from .networks.kinds import Kind
+from .networks.queues import Queues
 from .virtual_time import SECOND
-
-if TYPE_CHECKING:
-    from .processors import EmulatedProcessors
 
 RETRIES = 2
 """Number of looks before a wait blocks. It is small so that schedules stay short."""
@@ -69,10 +68,36 @@ def _no_counter(attributes: bytes) -> int:
     raise OSError(0, "virtual time has no hardware counters")
 
 
+class Whole(Protocol):
+    """The machine as its ports use it."""
+
+    size: int
+    segment: EmulatedSegment
+    emulator: Emulator
+    entries: Any
+    network: Kind
+    queues: Queues
+    ports: list[EmulatedPort]
+
+    def own_block(self, nbytes: int) -> int:
+        """Allocate a block for a processor, which lives until the run ends; return its offset."""
+
+    def allocation(
+        self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> tuple[Block, tuple[int, ...], np.dtype[Any]]:
+        """Return the block of the k-th allocation of this run, with the shape and dtype that made it."""
+
+    def charge_copy(self, nbytes: int) -> None:
+        """Advance virtual time by the price of a copy of the given number of bytes."""
+
+    def refuse_wait(self, op: int) -> None:
+        """Raise an error for an operation on a cell that may wait, if a handler of a message calls it."""
+
+
 class EmulatedPort(SharedMemoryPort):
     """One processor's connection to its emulated machine."""
 
-    def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
+    def __init__(self, processors: Whole, rank: int) -> None:
         entries = processors.entries
         memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, processors.own_block, entries)
         memory.sync[wait.SLICE] = wait.EVER  # sleeps have no time limit, so that a lost wake-up shows
@@ -84,6 +109,10 @@ class EmulatedPort(SharedMemoryPort):
 
     def now(self) -> int:
         return self._processors.emulator.time()
+
+    def work(self, cycles: float, seconds: float) -> None:
+        emulator = self._processors.emulator
+        emulator.compute(emulator.of_cycles(cycles) + round(seconds * SECOND))
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Return an array on the block of this processor's next allocation, the k-th of the run.

@@ -43,8 +43,8 @@ from .clocked import machine_code
 from .clocked.emulator import ClockedEmulator
 from .emulator import Emulator, Step
 from .ending import Ending
-from .port import RETRIES, EmulatedPort, EmulatedSegment
-from .prices import Parts
+from .parts import Parts
+from .port import RETRIES, EmulatedSegment
 from .schedules import Schedule
 from .waiting_threads import InterpretedThreads
 
@@ -103,7 +103,7 @@ class EmulatedProcessors:
         self.segment.emulator, self.emulator.abort = weakref.ref(self.emulator), self._abort
         self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES, self.entries)
         self.emulator.in_a_loop = self.threads.in_a_loop
-        self.ports = [(parts.port or EmulatedPort)(self, rank) for rank in range(size)]
+        self.ports = [parts.port(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
         self.network, self.queues = parts.network, parts.network.queues(size)

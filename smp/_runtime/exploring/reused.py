@@ -17,7 +17,6 @@ from smp.errors import CheckFailed
 from ..emulated.costs import Charges
 from ..emulated.emulator import Step
 from ..emulated.networks.kinds import Kind, checked_network
-from ..emulated.prices import Parts
 from ..emulated.processors import EmulatedProcessors
 from ..emulated.schedules import Choices
 from ..loops.compiler import numba
@@ -86,9 +85,8 @@ class ReusedMachine:
         self._size, self._streams = checked_number("processors", processors), checked_number("streams", streams)
         self._program, self._setup, self._check = program, setup, check
         self._longest = longest
-        charges, chosen = Charges(), checked_network(network, by_clock=False)
         self._processors = _Rewound(
-            self._size, Choices, longest, False, Parts(charges.prices(), charges, chosen, charges.copied)
+            self._size, Choices, longest, False, Charges().parts(checked_network(network, by_clock=False))
         )
         self._machine = Machine(self._processors)
         self._processors.emulator.abort = None  # a schedule that fails is over

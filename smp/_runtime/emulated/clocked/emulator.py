@@ -24,7 +24,8 @@ from ...loops.stepped import text as stepped
 from ...loops.stepped.loops import stepped_loop
 from ...source.lines import where
 from ..emulator import LOW, Emulator
-from ..prices import LocalWork, Prices
+from ..local_work import LoopWork
+from ..prices import Prices
 from ..primitives import changed, meaning_of
 from ..schedules import Schedule
 from ..sleepers import address_of
@@ -44,7 +45,7 @@ _ORDER = (*stepped.KINDS, "pause", "futex_wait", "futex_wake")
 class ClockedEmulator(Emulator):
     """An emulator of which the earliest stream in virtual time goes next; see `Emulator`."""
 
-    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LocalWork) -> None:
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LoopWork) -> None:
         self._core = turns()
         self._costs = prices.steps
         self._special: dict[Any, Callable[..., Any]] = {

@@ -5,9 +5,9 @@
     write    writer     a block to each owner ─┐
              owner                             └ receive
 
-The owner of an element is the processor whose ``proc.block`` has its place in the flat array.  The work of an owner is
-a debt, which it pays when it next comes to a copy or a barrier.  What comes while it waits at a barrier delays only the
-reader, which waits for the block.
+The owner of an element is the processor whose ``proc.block`` has its place in the flat array.  It serves one request
+or block after another, in the order in which the others make their copies.  What it has served is a debt, which it
+pays when it next comes to a copy or a barrier; while it waits at a barrier, serving takes no time of its own.
 
 The values themselves are copied at once: a superstep reads nothing that is written in it.
 """
@@ -37,48 +37,54 @@ class Copies:
     Attributes
     ----------
     debts : list of int
-        For each processor, the work for others that it has not done yet, in ps.
+        For each processor, the work for others that it has not paid for yet, in ps.
     """
 
     def __init__(self, size: int, software: Software, times: Times) -> None:
         self._size, self._software, self._times = size, software, times
         self._bounds: dict[int, Any] = {}
-        self.debts = [0] * size
+        self.clear()
 
     def clear(self) -> None:
         """Begin a new run."""
         self.debts = [0] * self._size
+        self._busy = [0] * self._size  # until when each processor serves
 
-    def read(self, rank: int, array: GlobalArray, index: Any) -> int:
-        """Return the time of a copy-in by a processor, and charge the owners."""
+    def read(self, rank: int, array: GlobalArray, index: Any, now: int) -> int:
+        """Return when a copy-in that a processor begins now has ended; charge the owners."""
         software, times, size = self._software, self._times, array.dtype.itemsize
-        asking = answering = receiving = 0
+        receiving, came = 0, now
         for owner, count, strided in self._owners(array, index):
             nbytes = count * size
             if owner == rank:
                 receiving += round(nbytes * software.copy_byte)
                 continue
+            now += software.request
             serving = software.receiving(1) + software.sending_block(nbytes) + strided * software.strided
-            self.debts[owner] += serving
-            asking += software.request
-            way = times.message(rank, owner, 0) + serving + times.block(owner, rank, nbytes)
-            answering = max(answering, way)
+            served = self._serve(owner, now + times.message(rank, owner, 0), serving)
+            came = max(came, served + times.block(owner, rank, nbytes))
             receiving += software.receiving_block(nbytes)
-        return asking + answering + receiving
+        return max(now, came) + receiving
 
-    def write(self, rank: int, array: GlobalArray, index: Any) -> tuple[int, int]:
-        """Return the time of a copy-out by a processor, and then that until all has arrived; charge the owners."""
+    def write(self, rank: int, array: GlobalArray, index: Any, now: int) -> tuple[int, int]:
+        """Return when a copy-out that a processor begins now is sent, and when all has landed; charge the owners."""
         software, times, size = self._software, self._times, array.dtype.itemsize
-        sending = arriving = 0
+        landed = now
         for owner, count, strided in self._owners(array, index):
             nbytes = count * size
             if owner == rank:
-                sending += round(nbytes * software.copy_byte)
+                now += round(nbytes * software.copy_byte)
                 continue
-            sending += software.sending_block(nbytes) + strided * software.strided
-            arriving = max(arriving, times.block(rank, owner, nbytes) + software.receiving_block(nbytes))
-            self.debts[owner] += software.receiving_block(nbytes)
-        return sending, arriving
+            now += software.sending_block(nbytes) + strided * software.strided
+            arrival = now + times.block(rank, owner, nbytes)
+            landed = max(landed, self._serve(owner, arrival, software.receiving_block(nbytes)))
+        return now, landed
+
+    def _serve(self, owner: int, arrival: int, work: int) -> int:
+        """Return when an owner has done some work for another processor, which arrives at a time."""
+        self.debts[owner] += work
+        self._busy[owner] = max(arrival, self._busy[owner]) + work
+        return self._busy[owner]
 
     def _owners(self, array: GlobalArray, index: Any) -> list[tuple[int, int, int]]:
         """Return the owners of selected elements: rank, number of elements, and how many do not follow others."""

@@ -11,22 +11,20 @@ Source: M. I. Frank, LoPC: Modeling Contention in Parallel Algorithms, section 2
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ...protocols.inboxes import ASLEEP, EVENTS
 from ...protocols.message_waits import inbox_of
 from ..clocked.emulator import ClockedEmulator
+from ..port import Whole
 from ..sleepers import address_of
 from .network import WireNetwork
-
-if TYPE_CHECKING:
-    from ..processors import EmulatedProcessors
 
 
 class Interrupts:
     """Lets the processors of a machine compute, and handle the messages that come meanwhile."""
 
-    def __init__(self, emulator: ClockedEmulator, processors: EmulatedProcessors) -> None:
+    def __init__(self, emulator: ClockedEmulator, processors: Whole) -> None:
         self._emulator, self._processors = emulator, processors
 
     def compute(self, picoseconds: int) -> None:

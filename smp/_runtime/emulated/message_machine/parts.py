@@ -8,9 +8,11 @@ from typing import Any
 from smp.machines import MachineFile
 
 from ...loops import atomics
+from ..local_work import Priced
 from ..networks import queues as plain
 from ..networks.network import QueueNetwork
-from ..prices import LocalWork, Parts, Prices
+from ..parts import Parts
+from ..prices import Prices
 from ..primitives import PRIMITIVES, meaning_of
 from . import queues
 from .control import Control
@@ -37,12 +39,12 @@ class WireKind:
         return WireNetwork
 
 
-def message_machine(file: MachineFile, size: int, work: LocalWork) -> Parts:
+def message_machine(file: MachineFile, size: int) -> Parts:
     """Return the parts of a machine that has a table ``[message]``."""
     software, times = Software.of(file), Times(file, size)
     control = Control.of(file, size, times.message(0, size - 1, WORD))
     shared = Shared(control, Copies(size, software, times), software.interrupts)
-    return Parts(Prices(_steps(), 0, 0), work, WireKind(software, times), port=shared.connect)
+    return Parts(Prices(_steps(), 0, 0, file.clock.hz), Priced(file), WireKind(software, times), port=shared.connect)
 
 
 def _steps() -> dict[Callable[..., Any], int]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from numpy.typing import NDArray
 
 from ...memory.arrays import GlobalArray
 from ...program.port import Buffer, without_memory
+from ...protocols import wait
 from ...shared_memory.port import SharedMemoryPort
 from ..clocked.emulator import ClockedEmulator
-from ..port import EmulatedPort
+from ..port import EmulatedPort, Whole
 from .control import Control
 from .copies import Copies
 from .interrupts import Interrupts
-
-if TYPE_CHECKING:
-    from ..processors import EmulatedProcessors
 
 ROUNDS = 8
 """Barriers whose latest arrivals are kept; at most three are open."""
@@ -36,7 +34,7 @@ class Shared:
         self.control, self.copies, self.interrupted = control, copies, interrupted
         self.arrivals: dict[int, int] = {}
 
-    def connect(self, processors: EmulatedProcessors, rank: int) -> MessagePort:
+    def connect(self, processors: Whole, rank: int) -> MessagePort:
         """Return the port of a processor."""
         return MessagePort(processors, rank, self)
 
@@ -44,7 +42,7 @@ class Shared:
 class MessagePort(EmulatedPort):
     """One processor's connection to a message machine; see `Port`."""
 
-    def __init__(self, processors: EmulatedProcessors, rank: int, shared: Shared) -> None:
+    def __init__(self, processors: Whole, rank: int, shared: Shared) -> None:
         super().__init__(processors, rank)
         self._emulator = cast("ClockedEmulator", processors.emulator)
         self._shared = shared
@@ -52,7 +50,7 @@ class MessagePort(EmulatedPort):
         if rank == 0:
             processors.emulator.compute = self._compute_of(processors)
 
-    def _compute_of(self, processors: EmulatedProcessors) -> Callable[[int], None]:
+    def _compute_of(self, processors: Whole) -> Callable[[int], None]:
         """Return the function that lets the running processor compute."""
         if not self._shared.interrupted:
             return processors.emulator.pass_picoseconds
@@ -70,15 +68,17 @@ class MessagePort(EmulatedPort):
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         local = SharedMemoryPort.get(self, array, index, out)
         self._pay()
-        self._emulator.pass_picoseconds(self._shared.copies.read(self.rank, array, index))
+        now = self._emulator.picoseconds()
+        self._emulator.pass_picoseconds(self._shared.copies.read(self.rank, array, index, now) - now)
         return local
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         SharedMemoryPort.put(self, array, index, values)
         self._pay()
-        sending, arriving = self._shared.copies.write(self.rank, array, index)
-        self._emulator.pass_picoseconds(sending)
-        self._landing = max(self._landing, self._emulator.picoseconds() + arriving)
+        now = self._emulator.picoseconds()
+        sent, landed = self._shared.copies.write(self.rank, array, index, now)
+        self._emulator.pass_picoseconds(sent - now)
+        self._landing = max(self._landing, landed)
 
     def fence(self) -> None:
         """Wait until all that this processor has written has arrived."""
@@ -99,11 +99,11 @@ class MessagePort(EmulatedPort):
 
     def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
         self._pay()
-        ticket = super().arrive(description, vote, block)
+        ticket = int(self.memory.sync[wait.ROUND])  # of the round that begins now
         arrivals, now = self._shared.arrivals, self._emulator.picoseconds()
         arrivals[ticket] = max(now, arrivals.get(ticket, 0))
         arrivals.pop(ticket - ROUNDS, None)
-        return ticket
+        return super().arrive(description, vote, block)
 
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
         found = super().leave(ticket, description, timeout)
@@ -120,7 +120,3 @@ class MessagePort(EmulatedPort):
         control = self._shared.control
         nbytes = max(read, written) if name.startswith(("broadcast", "gather")) else written
         self._emulator.pass_picoseconds(max(0, control.time(name, nbytes) - control.barrier))
-
-    def work(self, picoseconds: int) -> None:
-        """Compute for a time."""
-        self._emulator.compute(picoseconds)

@@ -1,0 +1,36 @@
+"""The parts of an emulated machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .local_work import LoopWork
+from .networks.kinds import Kind
+from .port import EmulatedPort, Whole
+from .prices import Prices
+
+
+def _free(nbytes: int) -> int:
+    return 0
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All that distinguishes one emulated machine from another.
+
+    Attributes
+    ----------
+    copied : callable
+        Returns the price of a copy between a global array and local memory, in ps, for a number of bytes.
+    work : LoopWork
+        Runs loops over local data, and says how many cycles they take.
+    port : callable
+        Connects a processor to the machine.
+    """
+
+    prices: Prices
+    work: LoopWork
+    network: Kind
+    copied: Callable[[int], int] = _free
+    port: Callable[[Whole, int], EmulatedPort] = EmulatedPort
