@@ -91,6 +91,7 @@ def _register(register: Callable[[ModuleType], None]) -> None:
 
 def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function``, which stays an ordinary function of Python."""
+    setattr(function, keys.INLINE, True)
     _register(lambda module: module.extending.register_jitable(function))
     return function
 
