@@ -142,6 +142,9 @@ class NodesPort:
     def clock(self) -> float:
         return time.perf_counter() + self.clocks.offset
 
+    def work(self, cycles: float, seconds: float) -> None:
+        """Do nothing: here, work takes its own time."""
+
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         return in_parts(self, self._allocated(shape, dtype), shape, dtype)
 

@@ -26,6 +26,7 @@ import cloudpickle
 from smp.errors import NotPicklable, SmpError
 
 from ..loops.compiler import is_stream, loop_name, revive
+from ..loops.declarations import declared
 from ..loops.keys import fingerprint
 from ..source import titles
 
@@ -64,7 +65,9 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) exists in one process only")
         name = loop_name(obj)
         if name and not _importable(obj):
-            return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj))
+            declares = declared(obj)
+            given = declares.given if declares is not None else ()
+            return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj), given)
         return super().reducer_override(obj)
 
 

@@ -3,7 +3,7 @@
 A program holds a `Processor`.  Its operations are written once, for all kinds.  They use a machine only through six
 interfaces, and know nothing of its views, its segment or its kind:
 
-    Port             every kind       identity, time     rank, size, clock
+    Port             every kind       identity, time     rank, size, clock, work
                                       global arrays      allocate, fill, get, put, fence
                                       synchronisation    synchronise, exchange; arrive, passed, leave, blocks
                                       a loop             call
@@ -190,6 +190,9 @@ class Port(Protocol):
 
     def clock(self) -> float:
         """Return the seconds of a clock that all processors share."""
+
+    def work(self, cycles: float, seconds: float) -> None:
+        """Let local work take time, in cycles of the machine's clock or in seconds; only virtual time needs it."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Make a global array of zeros, for use after the next barrier.  All make the same call, and get one array."""

@@ -93,6 +93,9 @@ class SharedMemoryPort:
     def clock(self) -> float:
         return time.perf_counter()
 
+    def work(self, cycles: float, seconds: float) -> None:
+        """Do nothing: here, work takes its own time."""
+
     def now(self) -> int:
         """Return the nanoseconds of the clock that deadlines use."""
         return time.monotonic_ns()

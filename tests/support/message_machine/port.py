@@ -140,6 +140,9 @@ class MessagePort(Client):
     def deadline(self, timeout: float | None) -> int:
         return wait.deadline_after(timeout, time.monotonic_ns())
 
+    def work(self, cycles: float, seconds: float) -> None:
+        pass
+
     def clock(self) -> float:
         return time.perf_counter()
 

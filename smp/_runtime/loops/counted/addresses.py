@@ -1,8 +1,8 @@
 """Index arithmetic that costs nothing, because a load or a store adds a constant to its address by itself.
 
-    grid[i - 1, j]      the subtraction is a part of the load
-    k = i - 1
-    a[k] = b[k] + k     here it is counted, since ``k`` is used as a number, too
+grid[i - 1, j]      the subtraction is a part of the load
+k = i - 1
+a[k] = b[k] + k     here it is counted, since ``k`` is used as a number, too
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The counts of operations on whole arrays: those of the loop over the elements that an operation stands for.
 
-    a.sum()             for each element: a load, an addition, one step of the loop
-    a[2:9] = b          for each element: a load, a store, one step
-    c = a + 2 * b       for each element: two loads, a product, a sum, a store, one step; a call for the memory
+a.sum()             for each element: a load, an addition, one step of the loop
+a[2:9] = b          for each element: a load, a store, one step
+c = a + 2 * b       for each element: two loads, a product, a sum, a store, one step; a call for the memory
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import ir, types
+from numba.core import ir
 
 from . import elements
 from .operations import NOTHING, STEP, Count, total
-from .scalars import is_number, is_whole, operation, words
+from .scalars import is_number, is_whole, operation, types, words
 
 VIEW: Count = {"int": 2}
 """A part of an array, which is not copied: its address and its length."""
@@ -45,8 +45,10 @@ class Work(NamedTuple):
 
 
 def read(kind: Any) -> Count:
-    """Return the count of loading an element of an array; nothing for a number that is no array."""
-    return {"load": words(kind.dtype)} if isinstance(kind, types.Array) else NOTHING
+    """Return the count of loading an element of an array; nothing for a number, or for a record, which is not moved."""
+    if not isinstance(kind, types.Array) or isinstance(kind.dtype, types.Record):
+        return NOTHING
+    return {"load": words(kind.dtype)}
 
 
 def written(kind: Any) -> Count:
@@ -110,12 +112,12 @@ def expression(tree: Any, typemap: dict[str, Any], target: Any) -> Work | None:
 def part(kind: Any, index: Any, array: Any, place: Any, target: Any) -> Work | None:
     """Return the count of reading ``array[place]``; None if it is not known."""
     if isinstance(kind, types.Record):
-        return Work({"load": words(kind)})
+        return Work({"load": 1})
     if not isinstance(kind, types.Array):
         return None
     result_is_array = any(isinstance(one, types.Array | types.SliceType | types.EllipsisType) for one in _parts(index))
     if not result_is_array and len(_parts(index)) == kind.ndim:
-        return Work({"load": words(kind.dtype)})
+        return Work(read(kind))
     chosen = [one for one in _parts(index) if isinstance(one, types.Array)]
     if not chosen:
         return Work(VIEW)
@@ -184,8 +186,10 @@ def call(name: str, given: tuple[Any, ...], kinds: tuple[Any, ...], target: Any,
         return Work(_NEW, total(read(array), written(result), STEP), elements.of_array, of)
     if name in _RUNNING and isinstance(result, types.Array):
         count = operation(_RUNNING[name], (one, one))
-        return None if count is None else Work(
-            _NEW, total(read(array), count, written(result), STEP), elements.of_array, of
+        return (
+            None
+            if count is None
+            else Work(_NEW, total(read(array), count, written(result), STEP), elements.of_array, of)
         )
     if name == "fill":
         return Work(NOTHING, total(written(array), STEP), elements.of_array, of)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from numba.core import ir, types
@@ -21,7 +20,7 @@ from numba.core.typing import signature
 
 from ..keys import INLINE
 from .arrays import Work
-from .callees import OURS, TOTALS, total_of
+from .callees import OURS, RETURNED, total_of
 from .operations import Count, total
 from .statements import Statements
 
@@ -33,8 +32,6 @@ class CountBlocks(FunctionPass):  # type: ignore[misc]
     """Numba's pass that lets a loop count its operations."""
 
     _name = "smp_count_blocks"
-    helper: Callable[[Any], Any]
-    """Function that returns a dispatcher for a function of `elements`."""
 
     def __init__(self) -> None:
         FunctionPass.__init__(self)
@@ -58,8 +55,8 @@ class CountBlocks(FunctionPass):  # type: ignore[misc]
                 counts[at].append(count)
         first = min(blocks)
         counts[first].append({"call": 0 if getattr(state.func_id.func, INLINE, False) else 1})
-        totals = {label: total(*found) for label, found in counts.items()}
-        counted = {label: +count for label, count in totals.items() if +count}
+        summed = {label: total(*found) for label, found in counts.items()}
+        counted = {label: count for label, count in summed.items() if any(count.values())}
         runs = {label: writer.variable(f"runs_{label}") for label in counted}
         for label, variable in runs.items():
             blocks[label].body = _after_arguments(blocks[label].body, writer.increased(variable))
@@ -69,7 +66,7 @@ class CountBlocks(FunctionPass):  # type: ignore[misc]
         at_end = [one for label in counted for one in writer.summed(counted[label], runs[label])]
         for block in blocks.values():
             for place, statement in enumerate(block.body):
-                if isinstance(statement, ir.Assign) and statement.target.name.startswith(TOTALS):
+                if isinstance(statement, ir.Assign) and statement.target.name.startswith(RETURNED):
                     block.body = [*block.body[:place], *at_end, *block.body[place:]]
                     break
         return True
@@ -101,7 +98,10 @@ class _Writer:
 
     def increased(self, variable: Any) -> list[Any]:
         one = self.variable("one")
-        return [ir.Assign(ir.Const(1, self._loc), one, self._loc), self._computed(variable, operator.add, variable, one)]
+        return [
+            ir.Assign(ir.Const(1, self._loc), one, self._loc),
+            self._computed(variable, operator.add, variable, one),
+        ]
 
     def _computed(self, target: Any, function: Any, left: Any, right: Any) -> Any:
         made = ir.Expr.binop(function, left, right, self._loc)
@@ -124,7 +124,7 @@ class _Writer:
 
     def elements(self, work: Work, loc: Any) -> list[Any]:
         """Return statements that add the count of each element, times the number of elements."""
-        dispatcher = CountBlocks.helper(work.number)
+        dispatcher = self._state.pipeline.helper(work.number)
         kind = types.Dispatcher(dispatcher)
         function, number = self.variable("elements", kind), self.variable("number")
         made = ir.Expr.call(function, list(work.given), (), loc)

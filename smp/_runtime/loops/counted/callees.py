@@ -9,7 +9,6 @@ The pass runs before Numba infers the types.  The count of the loop's own operat
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -19,12 +18,12 @@ from numba.core.ir_utils import build_definitions, get_definition, guard, mk_uni
 
 from .. import keys
 from ..places import delay
-from .operations import KINDS
+from .operations import DECLARED, TOTALS
 
 OURS = "$smp_"
 """Beginning of the names of all variables that counting adds."""
-TOTALS = f"{OURS}totals"
-"""Beginning of the name of the variable with the count that a loop returns."""
+RETURNED = f"{OURS}totals"
+"""Beginning of the name of the variable with the totals that a loop returns."""
 _LIBRARIES = {"numpy", "numba", "math", "operator", "builtins", "cmath", "llvmlite"}
 
 
@@ -60,22 +59,20 @@ class CountCallees(FunctionPass):  # type: ignore[misc]
     """Numba's pass that lets a loop call loops that count, and return its count."""
 
     _name = "smp_count_callees"
-    twin_of: Callable[[FunctionType], Any]
-    """Function that returns the dispatcher of a loop that counts."""
 
     def __init__(self) -> None:
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
         """Change the function in place."""
-        func_ir = state.func_ir
+        func_ir, twin_of = state.func_ir, state.pipeline.twin_of
         first = min(func_ir.blocks)
         for label, block in func_ir.blocks.items():
             body: list[Any] = []
             for statement in block.body:
-                function = self._called(func_ir, statement)
-                if function is not None:
-                    body += _counted_call(statement, block.scope, type(self).twin_of(function))
+                loop = self._called(func_ir, statement)
+                if loop is not None:
+                    body += _counted_call(statement, block.scope, twin_of(loop))
                 elif isinstance(statement, ir.Return):
                     body += _returned(statement, block.scope)
                 else:
@@ -88,10 +85,12 @@ class CountCallees(FunctionPass):  # type: ignore[misc]
         return True
 
     @staticmethod
-    def _called(func_ir: Any, statement: Any) -> FunctionType | None:
+    def _called(func_ir: Any, statement: Any) -> Any:
+        """Return the loop, or the function of Python, that a statement calls; None if it calls none."""
         value = getattr(statement, "value", None)
         if isinstance(statement, ir.Assign) and isinstance(value, ir.Expr) and value.op == "call":
-            return function_of(called_object(func_ir, value.func))
+            called = called_object(func_ir, value.func)
+            return called if function_of(called) is not None else None
         return None
 
 
@@ -106,13 +105,15 @@ def _is_argument(statement: Any) -> bool:
 
 def _zeros(scope: Any, loc: Any) -> list[Any]:
     """Return the statements that set the numbers of all kinds to zero."""
-    whole, zero = (ir.Var(scope, f"{OURS}{name}", loc) for name in ("int64", "zero"))
+    whole, real, zero = (ir.Var(scope, f"{OURS}{name}", loc) for name in ("int64", "float64", "zero"))
     made: list[Any] = [
         ir.Assign(ir.Global("int64", types.int64, loc), whole, loc),
+        ir.Assign(ir.Global("float64", types.float64, loc), real, loc),
         ir.Assign(ir.Const(0, loc), zero, loc),
     ]
-    for kind in KINDS:
-        made.append(ir.Assign(ir.Expr.call(whole, [zero], (), loc), ir.Var(scope, total_of(kind), loc), loc))
+    for kind in TOTALS:
+        number = ir.Expr.call(real if kind == DECLARED else whole, [zero], (), loc)
+        made.append(ir.Assign(number, ir.Var(scope, total_of(kind), loc), loc))
     return made
 
 
@@ -130,7 +131,7 @@ def _counted_call(statement: Any, scope: Any, twin: Any) -> list[Any]:
         ir.Assign(ir.Expr.static_getitem(pair, 0, None, loc), statement.target, loc),
         ir.Assign(ir.Expr.static_getitem(pair, 1, None, loc), counts, loc),
     ]
-    for place, kind in enumerate(KINDS):
+    for place, kind in enumerate(TOTALS):
         number, sum_ = variable("number"), ir.Var(scope, total_of(kind), loc)
         made.append(ir.Assign(ir.Expr.static_getitem(counts, place, None, loc), number, loc))
         made.append(ir.Assign(ir.Expr.binop(operator.add, sum_, number, loc), sum_, loc))
@@ -141,11 +142,10 @@ def _returned(statement: Any, scope: Any) -> list[Any]:
     """Return the statements that return a result together with the count."""
     loc = statement.loc
     totals, pair, cast = (_variable(scope, name, loc) for name in ("totals", "result", "returned"))
-    numbers = [ir.Var(scope, total_of(kind), loc) for kind in KINDS]
+    numbers = [ir.Var(scope, total_of(kind), loc) for kind in TOTALS]
     return [
         ir.Assign(ir.Expr.build_tuple(numbers, loc), totals, loc),
         ir.Assign(ir.Expr.build_tuple([statement.value, totals], loc), pair, loc),
         ir.Assign(ir.Expr.cast(pair, loc), cast, loc),
         ir.Return(cast, loc),
     ]
-

@@ -1,6 +1,6 @@
 """The kinds of operations that a loop is counted in: the keys of the table ``[processor.ops]`` of a machine file.
 
-A count is a mapping from kind to number.  The numbers of a loop's call are a tuple in the order of `KINDS`.
+A count is a mapping from kind to number.  The numbers of a loop's call are a tuple in the order of `TOTALS`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-KINDS = ("load", "store", "int", "mul", "div", "flop", "fdiv", "branch", "call")
-"""Kinds of operations, in the order in which they are counted."""
+from ..declarations import KINDS as KINDS
+
+DECLARED = "declared"
+"""Cycles of the loops that a loop calls and that declare their cost."""
+TOTALS = (*KINDS, DECLARED)
+"""The numbers that a loop which counts returns."""
 Count = Mapping[str, int]
 NOTHING: Count = {}
 STEP: Count = {"int": 2, "branch": 1}

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core import types
+from numba.core import types as _types
 
 from .operations import ELEMENTARY, NOTHING, Count, times, total
 
+types: Any = _types  # its stubs lack many names
 _WORD = 8  # bytes that a load moves
 
 _SUMS = {operator.add, operator.iadd, operator.sub, operator.isub, np.add, np.subtract}
@@ -64,6 +65,11 @@ def is_number(kind: Any) -> bool:
     return is_whole(kind) or isinstance(kind, types.Float | types.Complex)
 
 
+def is_comparison(function: Any) -> bool:
+    """Return True for a function that compares two numbers, or returns one of them."""
+    return _hashable(function) and (function in _COMPARISONS or function in _EXTREMES)
+
+
 def converted(given: Any, taken: Any) -> Count:
     """Return the count of a conversion between two types of numbers."""
     if isinstance(given, types.Literal):  # done when the program is compiled
@@ -87,9 +93,11 @@ def operation(function: Callable[..., Any], kinds: tuple[Any, ...], constants: t
         Value of each argument that is a constant, else None.
     """
     if not all(map(is_number, kinds)) or not _hashable(function):
-        return NOTHING if function in (operator.is_, operator.is_not) else None
-    return _on_complex(function) if any(isinstance(one, types.Complex) for one in kinds) else _on_real(
-        function, kinds, constants
+        return None
+    return (
+        _on_complex(function)
+        if any(isinstance(one, types.Complex) for one in kinds)
+        else _on_real(function, kinds, constants)
     )
 
 
@@ -101,7 +109,7 @@ def _on_real(function: Any, kinds: tuple[Any, ...], constants: tuple[Any, ...]) 
     whole = all(map(is_whole, kinds))
     add: Count = {"int" if whole else "flop": 1}
     second = constants[1] if len(constants) == 2 else None
-    if function in _FREE:
+    if function in _FREE or (whole and constants and None not in constants):  # known when the program is compiled
         return NOTHING
     if function in _SUMS or function in _COMPARISONS or function in _SIGNS:
         return add

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from numba.core import ir, types
+from numba.core import ir
 
 from smp.errors import Unsupported
 
@@ -20,10 +20,12 @@ from .addresses import Addresses
 from .arrays import Work
 from .callees import OURS, called_object
 from .operations import NOTHING, Count, total
-from .scalars import converted, is_number, operation, words
+from .scalars import converted, is_comparison, is_number, is_whole, operation, types, words
 
 _NO_OPERATION = (ir.Jump, ir.Return, ir.Del, ir.Raise, ir.StaticRaise, ir.DynamicRaise, ir.PopBlock)
 _FREE = {"phi", "null", "undef", "cast", "build_tuple", "exhaust_iter", "pair_second", "make_function", "dummy"}
+_DIVIDED = {operator.floordiv, operator.mod}
+_WHOLE = {operator.add, operator.sub, operator.mul, *_DIVIDED}
 _CHANGE: Count = {"load": 1, "int": 1, "store": 1}
 _PRIMITIVES: dict[Callable[..., Any], Count] = {
     atomics.load: {"load": 1},
@@ -112,6 +114,8 @@ class Statements:
             return arrays.expression(value.expr, self._typemap, target)
         if value.op in ("getitem", "typed_getitem", "static_getitem"):
             return self._get(target, value)
+        if value.op == "getattr" and value.attr == "ctypes":
+            return None
         if value.op == "getattr":
             return Work({"load": words(self._type(target))} if self._is_record(value.value) else NOTHING)
         if value.op == "getiter":
@@ -127,20 +131,24 @@ class Statements:
     def _operation(self, target: Any, value: Any) -> Work | None:
         operands = [value.value] if value.op == "unary" else [value.lhs, value.rhs]
         kinds = tuple(map(self._type, operands))
+        if value.fn in (operator.is_, operator.is_not):
+            return Work()
         if any(isinstance(kind, types.Array) for kind in kinds):
             if value.fn in (operator.matmul, operator.imatmul):
                 return arrays.call("dot", tuple(operands), kinds, target, self._type(target))
             new = value.op != "inplace_binop"
             return arrays.elementwise(value.fn, kinds, self._type(target), target, new)
-        if value.op != "unary" and all(isinstance(kind, types.Integer) for kind in kinds):
-            if self._addresses.folded(target, value):
-                return Work()
+        whole = value.op != "unary" and all(isinstance(kind, types.Integer) for kind in kinds)
+        if whole and self._addresses.folded(target, value):
+            return Work()
         return self._on_numbers(value, value.fn, operands)
 
     def _on_numbers(self, value: Any, function: Any, operands: list[Any]) -> Work | None:
         """Return the count of an operation on numbers, with the conversions of its operands."""
-        taken = tuple(self._calltypes[value].args)[: len(operands)]
         kinds = tuple(map(self._type, operands))
+        taken = tuple(self._calltypes[value].args)[: len(operands)]
+        if (all(map(is_whole, kinds)) and is_comparison(function)) or not all(map(is_number, taken)):
+            taken = kinds  # Numba compares some whole numbers as floats; min and max take any types
         count = operation(function, taken, tuple(map(self._constant, operands)))
         if count is None:
             return None
@@ -158,9 +166,25 @@ class Statements:
             return made[0].value
         if isinstance(made[0], ir.Var):
             return self._constant(made[0])
-        if isinstance(made[0], ir.Expr) and made[0].op == "call" and len(made[0].args) == 1:  # np.uint64(2)
-            if isinstance(self._type(made[0].func), types.NumberClass):
-                return self._constant(made[0].args[0])
+        if isinstance(made[0], ir.Expr) and made[0].op == "binop":
+            return self._of_constants(made[0])
+        if isinstance(made[0], ir.Expr) and made[0].op == "getattr" and made[0].attr == "itemsize":
+            of = self._type(made[0].value)
+            return of.dtype.bitwidth // 8 if isinstance(of, types.Array) and is_number(of.dtype) else None
+        call = isinstance(made[0], ir.Expr) and made[0].op == "call" and len(made[0].args) == 1
+        if call and isinstance(self._type(made[0].func), types.NumberClass):  # np.uint64(2)
+            return self._constant(made[0].args[0])
+        return None
+
+    def _of_constants(self, value: Any) -> Any:
+        """Return the value of an operation on two constant whole numbers; None if it is not one."""
+        sides = self._constant(value.lhs), self._constant(value.rhs)
+        if (
+            all(isinstance(side, int) for side in sides)
+            and value.fn in _WHOLE
+            and (sides[1] or value.fn not in _DIVIDED)
+        ):
+            return value.fn(*sides)
         return None
 
     def _get(self, target: Any, value: Any) -> Work | None:
@@ -185,7 +209,7 @@ class Statements:
         given = [*value.args, *(one for _, one in value.kws)]
         if isinstance(called, types.NumberClass):
             return Work(total(*(converted(self._type(one), result) for one in given[:1])))
-        if isinstance(called, types.NamedTupleClass):
+        if isinstance(called, types.NamedTupleClass | types.ExceptionClass):
             return Work()
         if isinstance(called, types.BoundFunction):
             return self._method(target, value, called, given)
@@ -228,7 +252,7 @@ class Statements:
         """Return the counts of asking an iterator for an element, and of getting one."""
         compared: Count = {"int": 1}
         if isinstance(kind, types.ArrayIterator):
-            return compared, {"int": 1, "load": words(kind.array_type.dtype)}
+            return compared, total({"int": 1}, arrays.read(kind.array_type))
         if isinstance(kind, types.EnumerateType):
             asked, each = self._iteration(kind.source_type, loc)
             return asked, total(each, {"int": 1})
@@ -243,9 +267,12 @@ class Statements:
 
     def _described(self, value: Any) -> str:
         """Return words for an expression whose count is not known."""
+        if value.op == "getattr":
+            return f"the address of an array, {value.attr!r}, which differs from run to run"
         if value.op != "call":
-            kinds = ", ".join(str(self._type(one)) for one in value.list_vars())
-            return f"the operation {getattr(value.fn, '__name__', value.op) if 'fn' in value._kws else value.op!r} on {kinds}"
+            kinds = " and ".join(str(self._type(one)) for one in value.list_vars()) or "nothing"
+            function = value.fn.__name__ if value.op.endswith("binop") or value.op == "unary" else value.op
+            return f"the operation {function!r} on {kinds}"
         kind = self._type(value.func)
         if isinstance(kind, types.BoundFunction):
             return f"a call of the method {_method_name(kind)!r} of {kind.this}"

@@ -1,10 +1,11 @@
 """Loops that count: the same loop, compiled once more so that it also returns how many operations it has done.
 
-    counted(loop)(*args)   ─▶   result, (load, store, int, mul, div, flop, fdiv, branch, call)
+    twins.of(loop)(*args)   ─▶   result, (load, store, int, mul, div, flop, fdiv, branch, call, declared cycles)
 
 The loop goes through Numba with two further passes (`callees`, `blocks`).  The count depends on the loop, on the types
 and the values of its arguments, and on nothing of this computer: it is made from Numba's typed statements, before LLVM
-sees them.
+sees them.  A loop that it calls is compiled in the same way, unless its price is declared: then it runs as it is, and
+its price is added.
 """
 
 from __future__ import annotations
@@ -24,16 +25,83 @@ from numba.core.untyped_passes import LiteralPropagationSubPipelinePass
 
 from .. import keys, machine_code
 from ..compiler import numba
+from ..declarations import Price
+from ..stepped.loops import reached
 from .blocks import CountBlocks
 from .callees import CountCallees, function_of
+from .operations import KINDS
 
-_making = threading.RLock()
-_inner: weakref.WeakKeyDictionary[FunctionType, Any] = weakref.WeakKeyDictionary()
-_outer: weakref.WeakKeyDictionary[FunctionType, Any] = weakref.WeakKeyDictionary()
 _MODULES = ("addresses", "arrays", "blocks", "callees", "elements", "operations", "scalars", "statements", "twins")
+PriceOf = Callable[[Any], Price | None]
+"""Function that returns the declared price of a loop; None if the loop has to be counted."""
+Counting = Callable[..., tuple[Any, tuple[float, ...]]]
+"""A loop that counts: it returns its result and the totals."""
+
+
+class Twins:
+    """Loops that count.
+
+    Parameters
+    ----------
+    price_of : callable
+        Function that returns the declared price of a loop that another loop calls, or None.
+    """
+
+    def __init__(self, price_of: PriceOf) -> None:
+        numba()
+        self._price_of = price_of
+        self._making = threading.RLock()
+        self._outer: weakref.WeakKeyDictionary[FunctionType, Any] = weakref.WeakKeyDictionary()
+        self._inner: weakref.WeakKeyDictionary[FunctionType, Any] = weakref.WeakKeyDictionary()
+        self._pipeline = type(
+            "Counting", (_Counting,), {"twin_of": staticmethod(self._twin_of), "helper": staticmethod(self._helper)}
+        )
+
+    def of(self, loop: Callable[..., Any]) -> Counting:
+        """Return a loop that counts, made from a loop; it raises `Uncounted` for arguments that it cannot count."""
+        function = function_of(loop)
+        if function is None:
+            raise TypeError(f"{loop!r} is no loop, so its operations cannot be counted")
+        with self._making:
+            if function not in self._outer:
+                copy = machine_code.copy_of(function)
+                made = njit(nogil=True, pipeline_class=self._pipeline)(copy)
+                self._outer[function] = machine_code.kept(made, function, copy, f"counted_{self._digest(function)}")
+            return cast("Counting", self._outer[function])
+
+    def _twin_of(self, loop: Any) -> Any:
+        """Return what a loop that counts calls in place of another loop."""
+        function = function_of(loop)
+        assert function is not None
+        if function not in self._inner:
+            price = self._price_of(loop)
+            copy = machine_code.copy_of(function) if price is None else _priced(loop, function, price)
+            copy.__qualname__ = f"smp_{self._digest(function, price)}_counted.{function.__qualname__}"
+            setattr(copy, keys.INLINE, keys.INLINE in vars(function) or keys.MERGED in vars(function))
+            options = {"pipeline_class": self._pipeline} if price is None else {}
+            self._inner[function] = njit(nogil=True, **options)(copy)
+        return self._inner[function]
+
+    def _helper(self, function: Any) -> Any:
+        """Return a function of `elements` as one that loops can call."""
+        if function not in self._inner:
+            copy = machine_code.copy_of(function)
+            copy.__qualname__ = f"smp_{self._digest(function)}_elements.{function.__qualname__}"
+            self._inner[function] = njit(nogil=True)(copy)
+        return self._inner[function]
+
+    def _digest(self, function: Any, price: Price | None = None) -> str:
+        """Return a text that differs if the function, one that it calls, a price, or the rules of counting differ."""
+        prices = [price, *(self._price_of(loop) for loop in reached(function, set()))]
+        texts = [one.key for one in prices if one is not None]
+        rules = b"".join(keys.text_of(f"{__package__}.{name}") for name in _MODULES)
+        whole = rules + repr((keys.key_without_numba([function]), texts)).encode()
+        return hashlib.blake2b(whole, digest_size=8).hexdigest()
 
 
 class _Counting(compiler.CompilerBase):  # type: ignore[misc]
+    """Numba's compiler with the two passes that let a loop count."""
+
     def define_pipelines(self) -> list[Any]:
         builder = compiler.DefaultPassBuilder
         manager = PassManager("smp_counted")
@@ -46,54 +114,18 @@ class _Counting(compiler.CompilerBase):  # type: ignore[misc]
         return [manager]
 
 
-def counted(function: FunctionType) -> Callable[..., tuple[Any, tuple[int, ...]]]:
-    """Return a loop that counts: it returns the result of ``function`` and the number of operations of each kind.
-
-    Parameters
-    ----------
-    function : callable
-        The function as its author wrote it, or the loop that was made of it.
-
-    Raises
-    ------
-    Uncounted
-        When it is called with types of arguments for which an operation of the loop has no price.
-    """
-    numba()
-    plain = function_of(function)
-    assert plain is not None
-    with _making:
-        if plain not in _outer:
-            copy = machine_code.copy_of(plain)
-            made = njit(nogil=True, pipeline_class=_Counting)(copy)
-            _outer[plain] = machine_code.kept(made, plain, copy, f"counted_{_digest(plain)}")
-        return cast("Callable[..., tuple[Any, tuple[int, ...]]]", _outer[plain])
-
-
-def _twin_of(function: FunctionType) -> Any:
-    """Return the loop that counts in place of a function which another one calls."""
-    if function not in _inner:
-        copy = machine_code.copy_of(function)
-        copy.__qualname__ = f"smp_{_digest(function)}_counted.{function.__qualname__}"
-        setattr(copy, keys.INLINE, keys.INLINE in vars(function) or keys.MERGED in vars(function))
-        _inner[function] = njit(nogil=True, pipeline_class=_Counting)(copy)
-    return _inner[function]
-
-
-def helper(function: Any) -> Any:
-    """Return a function of `elements` as one that loops can call."""
-    if function not in _inner:
-        copy = machine_code.copy_of(function)
-        copy.__qualname__ = f"smp_{_digest(function)}_elements.{function.__qualname__}"
-        _inner[function] = njit(nogil=True)(copy)
-    return _inner[function]
-
-
-def _digest(function: Any) -> str:
-    """Return a text that differs if the function, one that it calls, or the rules of counting differ."""
-    texts = b"".join(keys.text_of(f"{__package__}.{name}") for name in _MODULES)
-    return hashlib.blake2b(texts + keys.key_without_numba([function]).encode(), digest_size=8).hexdigest()
-
-
-CountCallees.twin_of = staticmethod(_twin_of)
-CountBlocks.helper = staticmethod(helper)
+def _priced(loop: Callable[..., Any], function: FunctionType, price: Price) -> FunctionType:
+    """Return a function that runs a loop as it is, and returns the result with the loop's declared price."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = ", ".join(names)
+    space: dict[str, Any] = {"smp_loop": loop, "__name__": function.__module__}
+    summed = repr(float(price.constant))
+    for k, (factor, formula) in enumerate(price.parts):
+        space[f"smp_part_{k}"] = njit(formula)
+        summed += f" + {float(factor)!r} * smp_part_{k}({given})"
+    zeros = "0, " * len(KINDS)
+    exec(f"def priced({given}):\n    return smp_loop({given}), ({zeros}{summed})", space)
+    made: FunctionType = space["priced"]
+    made.__defaults__ = function.__defaults__
+    return made
