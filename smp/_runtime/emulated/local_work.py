@@ -56,7 +56,7 @@ class LoopCharge(NamedTuple):
     cycles: int
 
 
-class LocalWork(ABC):
+class LoopWork(ABC):
     """The price of local work, and a record of what it has charged."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ def name_of(loop: Loop) -> str:
     return declares.name if declares is not None and declares.name else f"{loop.__module__}.{loop.__qualname__}"
 
 
-class Priced(LocalWork):
+class Priced(LoopWork):
     """Declared prices, and otherwise counted operations: the way of the machines that were published.
 
     Parameters
@@ -164,7 +164,7 @@ def _kept(loop: Loop, result: Any) -> Any:
     )
 
 
-class Bytes(LocalWork):
+class Bytes(LoopWork):
     """A charge for each byte of the arrays that are passed to a loop.
 
     Parameters

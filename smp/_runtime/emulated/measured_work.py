@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from ..loops.compiler import run
-from .local_work import LocalWork, Loop, name_of
+from .local_work import Loop, LoopWork, name_of
 
 _BITS = 4  # leading bits of a size that make its class
 
 
-class Measured(LocalWork):
+class Measured(LoopWork):
     """The time of each loop on this computer.
 
     Parameters

@@ -62,7 +62,7 @@ class Pricing:
         from numba.core.errors import NumbaError
 
         try:
-            result, totals = self._twins.of(loop)(*args, **options)
+            result, totals = self.counter.of(loop)(*args, **options)
         except NumbaError as error:
             error.add_note(
                 f"Numba could not compile the loop {loop.__name__!r} in the form that counts its operations. If it "
@@ -73,7 +73,7 @@ class Pricing:
         return result, cycles + totals[-1]
 
     @cached_property
-    def _twins(self) -> Twins:
+    def counter(self) -> Twins:
         from .twins import Twins  # imports Numba
 
         return Twins(self.declared)
