@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -105,11 +106,16 @@ def norms(rows, out):
         out[k] = norm(rows[k])
 
 
-@smp.local
+@numba.njit
 def factorial(n):
     if n <= 1:
         return 1
     return n * factorial(n - 1)
+
+
+@smp.local
+def binomial(n, k):
+    return factorial(n) // (factorial(k) * factorial(n - k))
 
 
 @smp.local
@@ -220,10 +226,14 @@ def test_a_call_of_a_loop_is_a_call_and_one_of_an_inline_function_is_not() -> No
     assert count == own + one + one + one
 
 
-def test_a_loop_that_calls_itself() -> None:
-    result, count = counted(factorial, 5)
-    assert result == 120
-    assert count == Counter(int=5 + 4, branch=5, mul=4, call=5)
+def test_a_function_of_numba_that_calls_itself() -> None:
+    result, count = counted(binomial, 5, 2)
+    assert result == 10
+    calls = [5, 2, 3]  # each compares n, and all but the last subtract 1 and multiply
+    inner = Counter(
+        int=sum(2 * n - 1 for n in calls), branch=sum(calls), mul=sum(n - 1 for n in calls), call=sum(calls)
+    )
+    assert count == inner + Counter(int=1, mul=1, div=1, call=1)
 
 
 def test_divisions_of_whole_numbers_and_of_others() -> None:

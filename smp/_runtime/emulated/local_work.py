@@ -12,6 +12,7 @@ Cycles are those of the machine's clock, as whole numbers.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,7 +61,7 @@ class LoopWork(ABC):
     """The price of local work, and a record of what it has charged."""
 
     def __init__(self) -> None:
-        self._record: dict[tuple[str, str], list[int]] = {}
+        self._record: dict[tuple[Loop, str], list[int]] = {}
 
     @abstractmethod
     def _run(self, loop: Loop, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, float, str]:
@@ -78,14 +79,18 @@ class LoopWork(ABC):
         whole = round(cycles) if 0 <= cycles < np.inf else -1
         if whole < 0:
             raise ValueError(f"the {way} cost of the loop {name_of(loop)!r} is {cycles}; it must be 0 cycles or more")
-        entry = self._record.setdefault((name_of(loop), way), [0, 0])
+        entry = self._record.setdefault((loop, way), [0, 0])
         entry[0] += 1
         entry[1] += whole
         return Charged(result, whole)
 
     def charges(self) -> list[LoopCharge]:
         """Return what the loops have taken since the last `forget`, the most cycles first."""
-        found = [LoopCharge(loop, way, calls, cycles) for (loop, way), (calls, cycles) in self._record.items()]
+        summed: dict[tuple[str, str], list[int]] = {}
+        for (loop, way), numbers in self._record.items():  # several loops can have one name
+            entry = summed.setdefault((name_of(loop), way), [0, 0])
+            entry[:] = map(operator.add, entry, numbers)
+        found = [LoopCharge(*key, *numbers) for key, numbers in summed.items()]
         return sorted(found, key=lambda one: (-one.cycles, one.loop, one.way))
 
     def forget(self) -> None:

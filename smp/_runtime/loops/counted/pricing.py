@@ -7,8 +7,10 @@ counted                          3rd        operations times the prices in [proc
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from smp.errors import Unsupported
@@ -29,14 +31,17 @@ class Pricing:
     machine : str
         Name of the machine, for messages.
     ops : mapping of str to float
-        Cycles of each kind of operation; empty if they are not known.
+        Cycles of each kind of operation: of all, or of none if they are not known.
     loops : mapping of str to mapping
         Declared coefficients of named loops.
     """
 
     def __init__(self, machine: str, ops: Mapping[str, float], loops: Mapping[str, Mapping[str, float]]) -> None:
-        self.machine, self.ops, self.loops = machine, dict(ops), loops
-        self._known: dict[int, tuple[Any, Price | None]] = {}
+        self.machine, self.loops = machine, loops
+        self.ops = {kind: ops[kind] for kind in KINDS if kind in ops}
+        self._declared: dict[Any, Price | None] = {}
+        self._counting: dict[Any, Any] = {}
+        self._of_totals = (*self.ops.values(), 1.0)  # in the order of the totals, the last of which are cycles
 
     @classmethod
     def of_file(cls, machine: MachineFile) -> Pricing:
@@ -46,11 +51,12 @@ class Pricing:
 
     def declared(self, loop: Any) -> Price | None:
         """Return the declared price of a loop; None if it has to be counted."""
-        if id(loop) not in self._known:
+        if not isinstance(loop, FunctionType):
+            return None
+        if loop not in self._declared:
             declares = declared(loop)
-            price = None if declares is None else declares.price(self.machine, self.loops, self.ops)
-            self._known[id(loop)] = loop, price
-        return self._known[id(loop)][1]
+            self._declared[loop] = None if declares is None else declares.price(self.machine, self.loops, self.ops)
+        return self._declared[loop]
 
     def counted(self, loop: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Any, float]:
         """Run a loop that counts; return its result and its cycles."""
@@ -61,16 +67,18 @@ class Pricing:
             )
         from numba.core.errors import NumbaError
 
+        counting = self._counting.get(loop)
+        if counting is None:
+            counting = self._counting[loop] = self.counter.of(loop)
         try:
-            result, totals = self.counter.of(loop)(*args, **options)
+            result, totals = counting(*args, **options)
         except NumbaError as error:
             error.add_note(
                 f"Numba could not compile the loop {loop.__name__!r} in the form that counts its operations. If it "
                 "compiles the loop itself, declare the loop's cost: @smp.local(cost=...)"
             )
             raise
-        cycles = sum(number * self.ops[kind] for kind, number in zip(KINDS, totals, strict=False))
-        return result, cycles + totals[-1]
+        return result, sum(map(operator.mul, totals, self._of_totals))
 
     @cached_property
     def counter(self) -> Twins:
