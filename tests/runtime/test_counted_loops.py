@@ -16,7 +16,6 @@ from support.machines import ROOT, Script
 import smp
 from smp._runtime.loops.counted.operations import TOTALS
 from smp._runtime.loops.counted.pricing import Pricing
-from smp._runtime.loops.counted.statements import Uncounted
 from smp._runtime.loops.declarations import KINDS
 
 PRICES = Pricing("unit", dict.fromkeys(KINDS, 1.0), {})
@@ -178,6 +177,30 @@ def test_constants_in_an_index_belong_to_the_load() -> None:
     assert count == Counter(load=4 * points, store=points, flop=4 * points, int=ends + steps, branch=branches, call=1)
 
 
+def test_an_index_that_is_used_as_a_number_too_is_counted() -> None:
+    @smp.local
+    def only_index(a, i):
+        k = i - 1
+        return a[k]
+
+    @smp.local
+    def number_too(a, i):
+        k = i - 1
+        return a[k] + k
+
+    assert counted(only_index, np.arange(5), 3) == (2, Counter(load=1, call=1))
+    assert counted(number_too, np.arange(5), 3) == (4, Counter(load=1, int=2, call=1))
+
+
+def test_conditions_end_at_the_first_part_that_decides() -> None:
+    @smp.local
+    def inside(x, low, high):
+        return 1 if low <= x and x < high else 0
+
+    assert counted(inside, 5, 0, 9) == (1, Counter(int=2, branch=2, call=1))
+    assert counted(inside, -5, 0, 9) == (0, Counter(int=1, branch=1, call=1))
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(-9, 9), max_size=30))
 def test_bubble_sort_counts_the_branches_that_the_keys_take(keys: list[int]) -> None:
@@ -325,7 +348,7 @@ def test_what_has_no_price_is_refused_with_the_line_and_a_way_out() -> None:
 
     line = ordered.__wrapped__.__code__.co_firstlineno + 3
     for loop in (ordered, calls_it):
-        with pytest.raises(Uncounted) as caught:
+        with pytest.raises(smp.Unsupported) as caught:
             counted(loop, np.ones(3))
         message = str(caught.value)
         assert "'ordered'" in message
@@ -337,14 +360,14 @@ def test_what_has_no_price_is_refused_with_the_line_and_a_way_out() -> None:
     def by_address(a):
         return a.ctypes.data
 
-    with pytest.raises(Uncounted, match="address of an array"):
+    with pytest.raises(smp.Unsupported, match="address of an array"):
         counted(by_address, np.ones(3))
 
     @smp.local
     def chosen(a):
         return a[a > 2].sum()
 
-    with pytest.raises(Uncounted, match="'getitem' on"):
+    with pytest.raises(smp.Unsupported, match="'getitem' on"):
         counted(chosen, np.ones(3))
 
 

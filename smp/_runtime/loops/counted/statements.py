@@ -1,6 +1,6 @@
 """The count of each statement of a loop, in Numba's intermediate language after type inference.
 
-A statement that is not known raises `Uncounted`, which names the function, the line, and the ways out.
+A statement that is not known raises `Unsupported`, which names the function, the line, and the ways out.
 """
 
 from __future__ import annotations
@@ -36,10 +36,6 @@ _PRIMITIVES: dict[Callable[..., Any], Count] = {
     atomics.fetch_add: _CHANGE,
     **dict.fromkeys((atomics.pause, atomics.prefetch, atomics.prefetch_write, atomics.flush, delay), NOTHING),
 }
-
-
-class Uncounted(Unsupported):
-    """A loop has an operation whose price is not known."""
 
 
 class Statements:
@@ -280,12 +276,12 @@ class Statements:
         name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or str(function or kind)
         return f"a call of {name}({', '.join(str(self._type(one)) for one in value.args)})"
 
-    def _unknown(self, statement: Any, described: str) -> Uncounted:
+    def _unknown(self, statement: Any, described: str) -> Unsupported:
         return self._refused(statement.loc, described)
 
-    def _refused(self, loc: Any, described: str) -> Uncounted:
+    def _refused(self, loc: Any, described: str) -> Unsupported:
         name = self._func_ir.func_id.func_name
-        return Uncounted(
+        return Unsupported(
             f"the operations of the loop {name!r} cannot be counted: {loc.filename}, line {loc.line}, has {described}, "
             "whose price is not known. Write it as a loop over numbers, or declare the loop's cost: "
             "@smp.local(cost=...)"

@@ -58,7 +58,7 @@ class Twins:
         )
 
     def of(self, loop: Callable[..., Any]) -> Counting:
-        """Return a loop that counts, made from a loop; it raises `Uncounted` for arguments that it cannot count."""
+        """Return a loop that counts, made from a loop; it raises `Unsupported` if it cannot be counted."""
         function = function_of(loop)
         if function is None:
             raise TypeError(f"{loop!r} is no loop, so its operations cannot be counted")
