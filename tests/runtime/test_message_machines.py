@@ -280,3 +280,27 @@ def test_hops_of_each_kind_of_network() -> None:
     assert [mesh(0, k) for k in (0, 1, 7, 8, 63)] == [0, 1, 7, 1, 14]
     assert [cube(5, k) for k in (5, 4, 7, 10)] == [0, 1, 1, 4]
     assert balanced(12, 2) == (4, 3)
+
+
+def test_a_run_has_an_account_of_its_loops() -> None:
+    @smp.local
+    def summed(a: Any) -> float:
+        total = 0.0
+        for x in a:
+            total += x
+        return total
+
+    def program(proc: smp.Processor) -> float:
+        return summed(np.ones(10 * (proc.rank + 1)))
+
+    with smp.emulated(2, machine=CM5) as machine:
+        run = machine.run(program)
+    ops = CM5.processor.ops
+    assert run.results == [10.0, 20.0]
+    assert run.machine == "cm5"
+    (charge,) = run.charges
+    assert (charge.way, charge.calls) == ("counted", 2)
+    assert charge.cycles >= 30 * (ops.load + ops.flop)
+    with smp.host(1) as machine:
+        run = machine.run(lambda proc: None)
+    assert (run.machine, run.charges) == ("", ())

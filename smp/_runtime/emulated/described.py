@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smp.errors import Unsupported
 from smp.machines import MachineFile
 from smp.machines.layout.processors import Primitives
@@ -22,7 +24,7 @@ def parts_of(file: MachineFile, size: int) -> Parts:
     """
     if file.primitives is not None:
         charges = _charges(file.primitives, file.clock.hz)
-        return charges.parts(Ideal(ROOM))
+        return replace(charges.parts(Ideal(ROOM)), name=file.name)
     if file.message is not None:
         from .message_machine.parts import message_machine
 

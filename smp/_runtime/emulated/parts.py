@@ -27,6 +27,8 @@ class Parts:
         Runs loops over local data, and says how many cycles they take.
     port : callable
         Connects a processor to the machine.
+    name : str
+        Name of the machine.
     """
 
     prices: Prices
@@ -34,3 +36,4 @@ class Parts:
     network: Kind
     copied: Callable[[int], int] = _free
     port: Callable[[Whole, int], EmulatedPort] = EmulatedPort
+    name: str = ""

@@ -36,6 +36,7 @@ from ..program.answering import answer, raised
 from ..program.answers import Answer, Done, Raised
 from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
+from ..program.records.account import Account
 from ..protocols import entry_points, wait
 from ..shared_memory.layout import clear_messages, header, introduce
 from .by_choice import ChoosingEmulator
@@ -141,6 +142,7 @@ class EmulatedProcessors:
         emulator, ports = self.emulator, self.ports
         self._trace = [] if self._traced else None
         emulator.reset(self._schedule(), self._limit, self._trace)
+        self._parts.work.forget()
         self.begin()
         abort = self.segment.words(0, wait.SHARED_WORDS)[wait.ABORT :]
         answers: dict[int, Answer] = {}
@@ -204,6 +206,11 @@ class EmulatedProcessors:
     def _still_here(self) -> None:
         if self.emulator.over:
             raise
+
+    @property
+    def account(self) -> Account:
+        """What the last run has been charged for local work."""
+        return Account(self._parts.name, tuple(self._parts.work.charges()))
 
     def charge_copy(self, nbytes: int) -> None:
         """Advance virtual time by the price of a copy of the given number of bytes."""

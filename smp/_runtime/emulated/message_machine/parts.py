@@ -44,7 +44,13 @@ def message_machine(file: MachineFile, size: int) -> Parts:
     software, times = Software.of(file), Times(file, size)
     control = Control.of(file, size, times.message(0, size - 1, WORD))
     shared = Shared(control, Copies(size, software, times), software.interrupts)
-    return Parts(Prices(_steps(), 0, 0, file.clock.hz), Priced(file), WireKind(software, times), port=shared.connect)
+    return Parts(
+        Prices(_steps(), 0, 0, file.clock.hz),
+        Priced(file),
+        WireKind(software, times),
+        port=shared.connect,
+        name=file.name,
+    )
 
 
 def _steps() -> dict[Callable[..., Any], int]:
