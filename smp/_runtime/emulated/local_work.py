@@ -40,7 +40,7 @@ class Charged(NamedTuple):
 
 
 class LoopCharge(NamedTuple):
-    """What the calls of one loop have taken.
+    """The calls of one loop, and the cycles that they have taken.
 
     Attributes
     ----------
