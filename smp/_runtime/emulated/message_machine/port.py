@@ -22,7 +22,7 @@ ROUNDS = 8
 
 
 class Shared:
-    """What the processors of one machine have together.
+    """State that the processors of one machine share.
 
     Attributes
     ----------
