@@ -40,27 +40,6 @@ class Charged(NamedTuple):
     cycles: int
 
 
-<<<<<<< HEAD
-=======
-class LoopCharge(NamedTuple):
-    """The calls of one loop, and the cycles that they have taken.
-
-    Attributes
-    ----------
-    loop : str
-        Name of the loop in machine files, or else of its function.
-    way : {"declared", "counted", "bytes", "measured"}
-        How the cycles were found.
-    calls, cycles : int
-    """
-
-    loop: str
-    way: str
-    calls: int
-    cycles: int
-
-
->>>>>>> counted
 class LoopWork(ABC):
     """The price of local work, and a record of what it has charged."""
 

@@ -1,4 +1,4 @@
-"""What an emulated machine from a machine file has charged for local work in a run."""
+"""The charges of an emulated machine for the local work of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class LoopCharge(NamedTuple):
-    """What the calls of one loop have taken on all processors.
+    """The calls of one loop on all processors, and the cycles that they have taken.
 
     Attributes
     ----------
