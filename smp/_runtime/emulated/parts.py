@@ -29,6 +29,8 @@ class Parts:
         Connects a processor to the machine.
     name : str
         Name of the machine.
+    by_address : bool
+        Whether the price of a step depends on the address of its word; operations on cells are then interpreted.
     """
 
     prices: Prices
@@ -37,3 +39,4 @@ class Parts:
     copied: Callable[[int], int] = _free
     port: Callable[[Whole, int], EmulatedPort] = EmulatedPort
     name: str = ""
+    by_address: bool = False

@@ -102,7 +102,9 @@ class EmulatedProcessors:
         else:
             self.emulator = ChoosingEmulator(rule, limit, parts.prices, parts.work)
         self.segment.emulator, self.emulator.abort = weakref.ref(self.emulator), self._abort
-        self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES, self.entries)
+        self.threads = self.segment.threads = InterpretedThreads(
+            self.segment, self.emulator, RETRIES, entry_points if parts.by_address else self.entries
+        )
         self.emulator.in_a_loop = self.threads.in_a_loop
         self.ports = [parts.port(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []

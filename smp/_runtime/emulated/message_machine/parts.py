@@ -43,13 +43,14 @@ def message_machine(file: MachineFile, size: int) -> Parts:
     """Return the parts of a machine that has a table ``[message]``."""
     software, times = Software.of(file), Times(file, size)
     control = Control.of(file, size, times.message(0, size - 1, WORD))
-    shared = Shared(control, Copies(size, software, times), software.interrupts)
+    shared = Shared(software, times, control, Copies(size, software, times))
     return Parts(
         Prices(_steps(), 0, 0, file.clock.hz),
         Priced(file),
         WireKind(software, times),
         port=shared.connect,
         name=file.name,
+        by_address=True,
     )
 
 
