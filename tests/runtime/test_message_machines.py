@@ -228,6 +228,7 @@ def test_processors_are_those_of_the_file_by_default() -> None:
         ({"machine": "cm5", "schedule": "seeded"}, ValueError, 'needs schedule="clock"'),
         ({"machine": "cm6"}, smp.errors.MachineFileError, "there is no machine 'cm6'"),
         ({"machine": "powerchallenge"}, Unsupported, "described but not emulated"),
+        ({"processors": 12, "machine": "ipsc1"}, smp.errors.MachineFileError, "a hypercube must be a power of two"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: Any, error: Any, message: str) -> None:

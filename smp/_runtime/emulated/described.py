@@ -21,7 +21,10 @@ def parts_of(file: MachineFile, size: int) -> Parts:
     ------
     Unsupported
         If the file describes a kind of machine that is not emulated.
+    MachineFileError
+        If its network cannot have that many nodes.
     """
+    file = file if size == file.processors else file.replace("processors", size)
     if file.primitives is not None:
         charges = _charges(file.primitives, file.clock.hz)
         return replace(charges.parts(Ideal(ROOM)), name=file.name)

@@ -211,7 +211,7 @@ class EmulatedProcessors:
 
     @property
     def account(self) -> Account:
-        """What the last run has been charged for local work."""
+        """The charges of the last run for local work."""
         return Account(self._parts.name, tuple(self._parts.work.charges()))
 
     def charge_copy(self, nbytes: int) -> None:

@@ -293,7 +293,7 @@ class Processors(Protocol):
         Kind of pages of large arrays, if it is known: "small", "transparent" huge pages, or the system's "pool" of
         huge pages.
     account : Account
-        What the last run was charged in virtual time; empty on machines in real time.
+        Charges of the last run in virtual time; empty on machines in real time.
     """
 
     kind: str
