@@ -397,7 +397,7 @@ def test_retries_use_the_network_and_no_issue_slots_unless_the_machine_says_so()
 # Refusals.
 
 
-def test_what_no_program_can_hold_is_refused() -> None:
+def test_programs_refuse_parts_that_do_not_fit() -> None:
     program = Program()
     with pytest.raises(ValueError, match="of one kind"):
         program.word(add(1, 2), subtract(2, 1))
@@ -414,7 +414,7 @@ def test_what_no_program_can_hold_is_refused() -> None:
         program.table()
 
 
-def test_what_a_machine_cannot_do_is_refused() -> None:
+def test_machines_refuse_settings_and_starts_that_they_cannot_have() -> None:
     program, start = with_words((load(1, 0, offset=3),))
     with pytest.raises(Unsupported, match=r"\[streams\]"):
         Emulation(smp.machines.load("cm5"), program, 4)

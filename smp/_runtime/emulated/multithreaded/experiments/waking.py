@@ -109,3 +109,20 @@ def woken(machine: MachineFile, streams: int, turns: int, one_by_one: bool = Fal
     emulation.run()
     last = emulation.values[_FIRST:].max() - emulation.values[_RESULT]
     return Woken(int(emulation.values[_COUNT]), int(last), emulation.totals.traps)
+
+
+def addition(machine: MachineFile) -> float:
+    """Return the cycles by which one more thread delays the end, if all threads add to one word at the same time."""
+    program = Program()
+    (one,) = program.registers(1)
+    start = program.label()
+    program.word(fetch_add(one, 0))
+    program.word(quit_stream())
+    ends = []
+    for threads in (50, 100):
+        emulation = Emulation(machine, program, 1, processors=1)
+        for _ in range(threads):
+            emulation.start(start, {one: 1})
+        emulation.run()
+        ends.append(emulation.cycle)
+    return (ends[1] - ends[0]) / 50
