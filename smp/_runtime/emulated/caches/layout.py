@@ -25,7 +25,7 @@ COUNTS = {
     "invalidations": INVALIDATIONS,
     "write_backs": WRITE_BACKS,
 }
-"""What is counted, by the names that a run gives it."""
+"""Words of the counters, by their names."""
 MEMORY = 32  # words
 
 BUS, DIRECTORY = 0, 1  # kinds
