@@ -1,10 +1,11 @@
 """Programs, arguments and results as bytes: importable objects by name, everything else by value.
 
-cloudpickle does the conversion, with three rules of our own:
+cloudpickle does the conversion, with four rules of our own:
 
 - An object that can live in one process only is refused instead of copied (cloudpickle would read an open file).
 - A compiled loop is sent with a name and a fingerprint of all that it calls.  A worker that already has this version
   does not compile it again; a worker that has another version does.
+- Code keeps the name of its file, which errors and tracebacks cite (cloudpickle drops it from version 3.1.3 on).
 - Source text that lies in no file is sent after the call:       call │ texts │ length of the texts, in _LENGTH bytes
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import marshal
 import pickle
 import socket
 import sys
@@ -57,6 +59,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, types.CodeType):
             self.sources.add(obj.co_filename)
+            return marshal.loads, (marshal.dumps(obj),)
         if isinstance(obj, _REFUSED):
             raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) exists in one process only")
         name = loop_name(obj)
