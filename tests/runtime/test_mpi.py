@@ -17,7 +17,15 @@ from support.machines import ROOT, Script, gone
 import smp
 from smp._runtime.mpi import jobs
 from smp.compiled import readfe, writeef
-from smp.errors import DeadlockError, MachineClosed, MachineError, ProcessorDied, ProcessorRaised, Unsupported, WaitTimeout
+from smp.errors import (
+    DeadlockError,
+    MachineClosed,
+    MachineError,
+    ProcessorDied,
+    ProcessorRaised,
+    Unsupported,
+    WaitTimeout,
+)
 
 pytestmark = pytest.mark.mpi
 

@@ -27,10 +27,11 @@ exec {OTHER_CLOCK} sh -c "exec $*"
 """
 
 
-def on_nodes(*processors: int) -> smp.Machine:
+def on_nodes(*processors: int, patience: float = 30.0) -> smp.Machine:
     """Open a machine, given the number of processors of each node."""
     hosts = ",".join(f"node{number}:{each}" for number, each in enumerate(processors))
-    return smp.mpi(sum(processors), launcher=[mpiexec(), "-launcher", "fork", "-hosts", hosts, *NETWORK])
+    launcher = [mpiexec(), "-launcher", "fork", "-hosts", hosts, *NETWORK]
+    return smp.mpi(sum(processors), launcher=launcher, patience=patience)
 
 
 def on_two_clocks(folder: Path) -> smp.Machine:

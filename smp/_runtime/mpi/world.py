@@ -28,6 +28,7 @@ from smp._computer.processes import exit_status
 from smp.errors import MachineError
 
 from ..host.pipe import Line
+from ..nodes.heartbeat import PATIENCE as LOST
 from .addresses import PARENT, PATIENCE, Listener
 from .jobs import rank_command, shown
 
@@ -95,6 +96,8 @@ class World:
         Descriptors of the ranks' processes; None for one that is connected by TCP.
     places : list of (int, int)
         Node of each rank, from 0, and its place among the ranks of the node.
+    runs : int
+        Number of runs so far of all machines of the ranks.
     """
 
     def __init__(self, size: int, command: Sequence[str], joined: bool, far: bool) -> None:
@@ -102,6 +105,7 @@ class World:
         self.lines: list[Line] = []
         self.pidfds: list[int | None] = []
         self.places: list[tuple[int, int]] = []
+        self.runs = 0
         self._files: set[str] = set()
         self._words = [io.FileIO(os.memfd_create(f"smp-launcher-{name}"), "r+") for name in ("output", "errors")]
         self._shown = [0, 0]  # bytes of these that the user has seen
@@ -155,6 +159,7 @@ class World:
             return
         connection.settimeout(PATIENCE)
         line = Line(connection)
+        line.give_up_after(LOST)  # each machine sets its own
         try:
             hello: Hello = line.receive()
         except (OSError, EOFError):

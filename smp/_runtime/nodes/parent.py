@@ -21,11 +21,12 @@ from ..host.calls import GRACE
 from ..host.pipe import Ready
 from ..host.workers import NUDGE, PRESSED, START
 from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
-from ..program.failures import Death, Failure, Lost, RaisedBy, Unmatched
+from ..program.failures import CutOff, Death, Failure, Lost, RaisedBy, Unmatched
 from ..program.place import Place
 from ..program.port import show
 from ..protocols import wait
 from .deadlock import ProbedRun
+from .heartbeat import Silences
 from .layout import Nodes
 from .messages import Did, Printed, Probed
 from .parent_memory import Hold, ParentMemory
@@ -43,6 +44,8 @@ class NodesParent(ParentMemory):
         The nodes of the processors.
     start : callable
         ``start(rank, key)`` has a process begin as a processor of the machine with this key.
+    patience : float
+        Seconds for which a lost network is waited for.
 
     Raises
     ------
@@ -54,9 +57,17 @@ class NodesParent(ParentMemory):
     pages = ""
 
     def __init__(
-        self, processes: NodesProcesses, nodes: Nodes, start: Callable[[int, str], object], ctrl_c: HeldBack
+        self,
+        processes: NodesProcesses,
+        nodes: Nodes,
+        start: Callable[[int, str], object],
+        patience: float,
+        ctrl_c: HeldBack,
     ) -> None:
         super().__init__(processes, nodes)
+        self._patience = patience
+        for line in processes.lines:
+            line.give_up_after(patience)
         processes.leave = partial(self._tell, ("leave",))
         self._run = 0
         try:
@@ -78,11 +89,12 @@ class NodesParent(ParentMemory):
         with self._calling:
             self._must_be_open()
             self._keep()
-            self._run += 1
+            self._run = self._processes.next_run()
             hold = Hold(self._run)
             self._holds.add(hold)
             with self._one_call():
                 probed = ProbedRun(self.size, self._probe, timeout)
+                self._silences = Silences(self._nodes, self._patience)
                 try:
                     answers = self._collect(ctrl_c, None, ("run", message, streams, self._run), probed)
                 except BaseException:
@@ -164,12 +176,21 @@ class NodesParent(ParentMemory):
         if isinstance(message, Probed):
             if probed is not None:
                 probed.came(rank, message)
+                return self._cut_off(self._silences.came(rank, message.beats))
         elif isinstance(message, Printed):
             show(message.text, message.error)
             self._processes.send(rank, ("shown", message.lines))
         elif isinstance(message, tuple | Ready) and not isinstance(message, Did):
             return self._answered(rank, message, answers)
         return None
+
+    def _cut_off(self, between: tuple[int, int] | None) -> Failure | None:
+        """Return the failure that two processors have lost the network between them, if they have."""
+        if between is None:
+            return None
+        rank, other = max(between), min(between)  # the parent may be on the computer of the lower one
+        self._processes.alive.discard(rank)
+        return CutOff(rank, other, self._patience)
 
     def _answered(
         self, rank: int, message: tuple[Any, ...] | Ready, answers: dict[int, Answer | Ready]
