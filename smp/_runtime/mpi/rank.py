@@ -79,7 +79,8 @@ class Rank:
             sys.exit(f"rank {mpi.COMM_WORLD.rank} on {computer} cannot reach the parent: {error}")
         self._line = Line(_high(connection))
         self._line.give_up_after(PATIENCE)  # each machine sets its own
-        who = Hello(self._comm.rank, self._comm.size, node, os.getpid(), _library(mpi), _shared_files())
+        comm, number = self._comm, mpi.COMM_WORLD.rank
+        who = Hello(comm.rank, comm.size, number, node, os.getpid(), _library(mpi), _shared_files())
         self._line.send(who)
         self._mail: MPIMail | None = None  # once a machine of several nodes needs it
         threading.Thread(target=self._watch, name="smp parent", daemon=True).start()

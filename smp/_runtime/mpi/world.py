@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import select
 import signal
 import subprocess
@@ -31,21 +30,15 @@ from ..host.pipe import Line
 from ..nodes.heartbeat import PATIENCE as LOST
 from .addresses import PARENT, PATIENCE, Listener
 from .jobs import rank_command, shown
+from .last_words import status_in
 
 KILLED = -signal.SIGKILL
-UNTOLD = 255
-"""Status of MPICH's launcher if a signal has ended a rank on one of several nodes; its number is the exit code then."""
 SOON, SHORT = 0.5, 0.002
 """Seconds in which a launcher ends after a signal has ended a rank, if it can, and seconds between two looks."""
 LAST = 1 << 16
 """Bytes of a launcher's last words."""
 LINES = 6
 """Lines of a launcher's last words that an error shows."""
-_DEATHS = (
-    re.compile(r"PID \d+ RUNNING AT .*?EXIT CODE: (?P<code>\d+)(?:.*?\(signal (?P<signal>\d+)\))?", re.S),
-    re.compile(r"PID \d+ on node \S+ exited on signal (?P<signal>\d+)"),
-)
-"""Last words of MPICH's launcher, and of Open MPI's."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +49,8 @@ class Hello:
     ----------
     rank, size : int
         Its number, and the number of all ranks.
+    number : int
+        Its number in the launcher's job, which may have the ranks of a node apart.
     node : int
         Number of its node.
     pid : int
@@ -68,6 +63,7 @@ class Hello:
 
     rank: int
     size: int
+    number: int
     node: int
     pid: int
     library: str
@@ -150,7 +146,7 @@ class World:
         self.lines = [came[rank][0] for rank in range(self.size)]
         hellos = [came[rank][1] for rank in range(self.size)]
         self.pidfds = [os.pidfd_open(hello.pid) if self.lines[hello.rank].is_local() else None for hello in hellos]
-        nodes = [hello.node for hello in hellos]
+        nodes, self._numbers = [hello.node for hello in hellos], [hello.number for hello in hellos]
         self.places = [(sorted(set(nodes)).index(node), nodes[:rank].count(node)) for rank, node in enumerate(nodes)]
 
     def _accept(self, fd: int, came: dict[int, tuple[Line, Hello]]) -> None:
@@ -224,10 +220,9 @@ class World:
             return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
         if status is not None:
             return None if (self._starter.poll() or 0) < 0 else (seen, status)
-        found = next((found for pattern in _DEATHS if (found := pattern.search(self._text()))), None)
-        if found is not None:
-            number = found["signal"] or (found["code"] if self._starter.returncode == UNTOLD else None)
-            return seen, -int(number) if number else int(found["code"])
+        said = status_in(self._text(), self._numbers[seen], self._starter.returncode)
+        if said is not None:
+            return seen, said
         status = self._starter.returncode
         if status is not None and status < 0:
             return None
