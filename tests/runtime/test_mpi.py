@@ -295,7 +295,8 @@ def test_the_end_of_the_launcher_is_reported(script: Script) -> None:
     assert process.stdout is not None
     ranks = [int(pid) for pid in process.stdout.readline().split()]
     process.stdout.readline()
-    launcher = next(child for child in psutil.Process(process.pid).children() if "mpiexec" in child.name())
+    children = psutil.Process(process.pid).children()
+    launcher = next(each for each in children if {rank.pid for rank in each.children(recursive=True)} >= set(ranks))
     launcher.kill()
     printed, _ = process.communicate(timeout=10)
     assert "MachineError the process that starts the processors was killed" in printed

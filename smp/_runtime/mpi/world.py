@@ -37,7 +37,7 @@ SOON, SHORT = 0.5, 0.002
 """Seconds in which a launcher ends after a signal has ended a rank, if it can, and seconds between two looks."""
 LAST = 1 << 16
 """Bytes of a launcher's last words."""
-LINES = 6
+LINES = 12
 """Lines of a launcher's last words that an error shows."""
 
 
