@@ -13,7 +13,7 @@ from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline, local, merged
 from . import layout
 from .issuing import begin_created, issue
-from .lists import append_ready, append_to_port, empty_bucket, free_operation, next_bucket, put
+from .lists import append_ready, append_to_port, empty_bucket, free_operation, new_thread, next_bucket, put
 from .memory import send
 from .settings import Settings
 from .state import array, operation_at, processor_at, registers_at, thread_at, totals_at
@@ -90,12 +90,20 @@ def happen(m: Settings, s: Words, now: int) -> None:
 
 
 @local
-def begin_at(header: int, thread: int, cycle: int) -> int:
-    """Let a thread issue its first word at a cycle."""
+def begin_at(m: Settings, header: int, p: int, word: int, cycle: int) -> int:
+    """Let a new thread issue its first word at a cycle; return its number, or NONE if there is no room."""
     s = words_at(header, layout.HEADER)
-    enter(s, thread, layout.RUNNING, cycle)
-    put(s, s[layout.OPERATION_ROOM] + thread, cycle)
-    return 0
+    thread = new_thread(s)
+    if thread != layout.NONE:
+        row = thread_at(s, thread)
+        row[layout.PROCESSOR], row[layout.PC], row[layout.ISSUED] = p, word, cycle - m.spacing
+        registers = registers_at(s, thread)
+        for register in range(layout.REGISTERS):
+            registers[register] = 0
+        enter(s, thread, layout.RUNNING, cycle)
+        put(s, s[layout.OPERATION_ROOM] + thread, cycle)
+        processor_at(s, p)[layout.MAPPED] += 1
+    return int(thread)
 
 
 @local

@@ -6,7 +6,7 @@ from ...loops.atomics import Words
 from ...loops.compiler import inline, merged
 from . import layout
 from .background import background_first, catch_up, issue_background
-from .lists import append_to_port, new_operation, put, take
+from .lists import append_to_port, end_thread, new_operation, new_thread, put, take
 from .places import set_place
 from .settings import Settings
 from .state import array, code_at, operation_at, processor_at, registers_at, thread_at, totals_at
@@ -130,21 +130,17 @@ def control(m: Settings, s: Words, p: int, thread: int, now: int) -> int:
 def start(m: Settings, s: Words, p: int, thread: int, kind: int, now: int) -> int:
     """Start a stream, or create a thread through the runtime, which takes the creator's time."""
     target = code_at(s, thread_at(s, thread)[layout.PC] - 1)[layout.TARGET]
-    made = s[layout.THREADS]
-    if made == s[layout.THREAD_ROOM]:
-        s[layout.STATUS], s[layout.CULPRIT] = layout.NO_ROOM, thread
-        return layout.NONE
     if kind == layout.SPAWN:
         if processor_at(s, p)[layout.MAPPED] >= processor_at(s, p)[layout.STREAMS]:
             s[layout.STATUS], s[layout.CULPRIT] = layout.NO_STREAM, thread
             return layout.NONE
         processor_at(s, p)[layout.MAPPED] += 1
-    s[layout.THREADS] += 1
-    s[layout.LIVE] += 1
+    made = new_thread(s)
+    if made == layout.NONE:
+        s[layout.STATUS], s[layout.CULPRIT] = layout.NO_ROOM, thread
+        return layout.NONE
     row = thread_at(s, made)
-    row[:] = 0
     row[layout.PROCESSOR], row[layout.PC], row[layout.ISSUED] = p, target, now
-    row[layout.OPERATION] = layout.NONE
     registers_at(s, made)[:] = registers_at(s, thread)
     again = now + (m.spacing if kind == layout.SPAWN else m.create)
     row[layout.MODE] = layout.RUNNING if kind == layout.SPAWN else layout.CREATED
@@ -167,8 +163,7 @@ def begin_created(m: Settings, s: Words, thread: int, now: int) -> bool:
 @inline
 def end(m: Settings, s: Words, p: int, thread: int, now: int) -> None:
     """End a stream; a thread that waits for one gets it."""
-    thread_at(s, thread)[layout.MODE] = layout.UNUSED
-    s[layout.LIVE] -= 1
+    end_thread(s, thread)
     processor_at(s, p)[layout.MAPPED] -= 1
     if processor_at(s, p)[layout.WAITING_FIRST] != layout.NONE:
         need_stream(m, s, take(s, p, layout.WAITING_FIRST) - s[layout.OPERATION_ROOM], now)

@@ -7,6 +7,7 @@ An operation has its number, and a thread has its number plus the number of oper
     port         of a processor: operations that wait for its link into the network
     waiting      of a processor: threads that could run if they had a stream
     free         operations that are not in use
+    ended        rows of threads that have ended
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from ...loops.atomics import Words
 from ...loops.compiler import inline, merged
 from . import layout
-from .state import BUCKETS, array, processor_at
+from .state import BUCKETS, array, processor_at, thread_at
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.zeros(64, np.int64)
@@ -115,3 +116,31 @@ def free_operation(s: Words, operation: int) -> None:
     """Give an operation back."""
     array(s, layout.LINK_AT)[operation] = s[layout.FREE]
     s[layout.FREE] = operation
+
+
+@inline
+def new_thread(s: Words) -> int:
+    """Return the number of a thread that does not exist yet, with a row of zeros; NONE if there is no room."""
+    thread = s[layout.ENDED_THREADS]
+    if thread != layout.NONE:
+        s[layout.ENDED_THREADS] = array(s, layout.LINK_AT)[s[layout.OPERATION_ROOM] + thread]
+    elif s[layout.THREADS] < s[layout.THREAD_ROOM]:
+        thread = s[layout.THREADS]
+        s[layout.THREADS] += 1
+    else:
+        return layout.NONE
+    s[layout.LIVE] += 1
+    row = thread_at(s, thread)
+    for column in range(layout.THREAD):
+        row[column] = 0
+    row[layout.OPERATION] = layout.NONE
+    return int(thread)
+
+
+@inline
+def end_thread(s: Words, thread: int) -> None:
+    """Let another thread use the row of a thread that has ended."""
+    thread_at(s, thread)[layout.MODE] = layout.UNUSED
+    array(s, layout.LINK_AT)[s[layout.OPERATION_ROOM] + thread] = s[layout.ENDED_THREADS]
+    s[layout.ENDED_THREADS] = thread
+    s[layout.LIVE] -= 1

@@ -69,6 +69,7 @@ class State:
         lengths = (threads, operations, words, log, len(ready))
         self.header[layout.THREAD_ROOM : layout.THREAD_ROOM + len(lengths)] = lengths
         link[: operations - 1] = np.arange(1, operations)  # the list of free operations
+        self.header[layout.ENDED_THREADS] = layout.NONE
         self.processors[:, layout.READY_FIRST : layout.WAITING_LAST + 1] = layout.NONE
         self.processors[:, layout.STREAMS] = settings.streams
         self.memory[:, layout.CACHED] = layout.NONE
