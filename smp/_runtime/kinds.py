@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .._computer.limits import places_of, usable_cpus
 from ..errors import Unsupported
@@ -15,6 +16,8 @@ from .program.records.repeats import checked_seed
 from .source.lines import in_a_program
 
 if TYPE_CHECKING:
+    from smp.machines import MachineFile
+
     from .emulated.costs import Charges
 
 MOST_EMULATED = 4096
@@ -147,11 +150,12 @@ def mpi(
 
 
 def emulated(
-    processors: int,
+    processors: int | None = None,
     streams: int = 1,
     *,
+    machine: str | os.PathLike[str] | Mapping[str, Any] | MachineFile | None = None,
     seed: int = 0,
-    schedule: str | Sequence[int] = "seeded",
+    schedule: str | Sequence[int] | None = None,
     trace: bool = False,
     limit: int | None = None,
     charges: Charges | None = None,
@@ -166,13 +170,20 @@ def emulated(
 
     Parameters
     ----------
-    processors, streams : int
-        Number of processors, and number of streams of each processor's team, as for `host`.
+    processors : int, optional
+        Number of processors; by default that of the machine file.
+    streams : int
+        Number of streams of each processor's team, as for `host`.
+    machine : str, path_like, mapping or MachineFile, optional
+        Machine that is emulated: the name of one that comes with smp, such as ``"cm5"``, or a machine file, as
+        `smp.machines.load` takes it.  It has charges and a network of its own.  By default the machine is that of
+        ``charges`` and ``network``.
     seed : int
         Seed of the random schedule, and of ``proc.random``.  The same seed gives the same run.
-    schedule : {"seeded", "clock"} or sequence of int
+    schedule : {"seeded", "clock"} or sequence of int, optional
         Rule that chooses the stream of the next step.  ``seeded`` draws it at random.  ``clock`` takes the
-        earliest stream in virtual time; use it for timings.  A sequence lists the choices (see `smp.explore`).
+        earliest stream in virtual time; use it for timings.  A sequence lists the choices (see `smp.explore`).  By
+        default ``clock`` if a machine is named, and otherwise ``seeded``.
     trace : bool
         Whether runs keep their steps, for ``machine.trace``.
     limit : int, optional
@@ -211,15 +222,37 @@ def emulated(
     ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
     [63, 63, 63]
     """
+    from smp.machines import load
+
     from .emulated.costs import Charges
+    from .emulated.described import parts_of
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
-    size = checked_number("processors", processors, MOST_EMULATED)
+    file = None if machine is None else load(machine)
+    if processors is None and file is None:
+        raise TypeError("smp.emulated needs a number of processors, or a machine: smp.emulated(4)")
+    size = checked_number("processors", file.processors if file and processors is None else processors, MOST_EMULATED)
     team = checked_number("streams", streams)
-    if charges is not None and not isinstance(charges, Charges):
-        raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
-    table = Charges() if charges is None else charges
+    if schedule is None:
+        schedule = "seeded" if file is None else "clock"
     rule, by_clock = scheduler(schedule, seed), isinstance(schedule, str) and schedule == "clock"
-    made = EmulatedProcessors(size, rule, checked_limit(limit), trace, table, checked_network(network, by_clock))
+    if file is None:
+        if charges is not None and not isinstance(charges, Charges):
+            raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
+        table = Charges() if charges is None else charges
+        parts = table.parts(checked_network(network, by_clock))
+    elif charges is not None or network is not None:
+        raise ValueError(
+            f"the machine {file.name!r} has charges and a network of its own: leave charges= and network= out, or "
+            'change the machine, as in smp.machines.load("cm5").replace("message.receive", 40)'
+        )
+    else:
+        parts = parts_of(file, size)
+        if parts.network.timed and not by_clock:
+            raise ValueError(
+                f'the machine {file.name!r} needs schedule="clock", because its processors must agree about the '
+                "order of events in virtual time"
+            )
+    made = EmulatedProcessors(size, rule, checked_limit(limit), trace, parts)
     return Machine(made, team, checked_seed(seed))

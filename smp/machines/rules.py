@@ -32,6 +32,8 @@ MEMORY = {
 """For each form of shared memory, the keys that it needs and those that it may have."""
 CONTROL = {"tree": ("barrier", "combine", "broadcast", "global_or"), "none": ("fan_out",)}
 """For each kind of control network, the keys that it needs."""
+FORMULAS = ("combine", "broadcast")
+"""Keys that a machine without a control network may have, too: what its collectives of messages take."""
 LINKS = ("links", "link_bandwidth", "link_cycles_per_packet", "buffers", "routing")
 
 
@@ -122,6 +124,8 @@ def _control(tables: Tables) -> None:
     control = tables.control
     if control is not None:
         keys = {key: kind == control.kind for kind, needed in CONTROL.items() for key in needed}
+        if control.kind == "none":
+            keys = {key: wanted for key, wanted in keys.items() if key not in FORMULAS}
         _exact(control, keys, f"control of the kind {control.kind!r}", "control")
 
 

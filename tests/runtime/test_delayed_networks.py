@@ -336,7 +336,7 @@ def test_the_clock_chooses_deliveries_too() -> None:
         with smp.emulated(3, schedule="clock", network=delayed(2, ordered=ordered)) as machine:
             results = machine.run(exchanged, messages).results
         assert [len(came) for came in results] == [21, 21, 18]
-    assert smp.Charges(load=7).of_primitives()[delays.deliver] == 7
+    assert smp.Charges(load=7).prices().steps[delays.deliver] == 7_000
 
 
 def test_arguments_are_checked() -> None:

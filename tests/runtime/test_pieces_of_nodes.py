@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp._runtime.nodes.indices import Selected
+from smp._runtime.memory.indices import Selected
 from smp._runtime.nodes.layout import Nodes, pieces
 
 

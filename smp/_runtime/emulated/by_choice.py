@@ -13,8 +13,9 @@ from smp.errors import ScheduleError
 from ..loops import atomics
 from ..memory.witness import Witnessed, plain
 from ..source.lines import where
-from .costs import Charges
 from .emulator import LOW, Emulator
+from .local_work import LoopWork
+from .prices import Prices
 from .primitives import changed, meaning_of
 from .schedules import ListedStream, Schedule
 from .sleepers import address_of
@@ -26,17 +27,17 @@ class ChoosingEmulator(Emulator):
 
     running: ListedStream | None
 
-    def __init__(self, schedule: Schedule, limit: int, charges: Charges) -> None:
-        self._costs = charges.of_primitives()
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LoopWork) -> None:
+        self._costs = prices.steps
         self._special: dict[Any, Callable[..., Any]] = {
             meaning_of(atomics.pause): self._pause,
             meaning_of(atomics.futex_wait): self._futex_wait,
             meaning_of(atomics.futex_wake): self._futex_wake,
         }
-        super().__init__(schedule, limit, charges)
+        super().__init__(schedule, limit, prices, work)
 
     def _prepare(self) -> None:
-        self._turns = Turns(self.schedule, self._charges.woken)
+        self._turns = Turns(self.schedule, self._prices.woken)
         self._ready, self._timed = self._turns.ready, self._turns.timed
         self._beginner: ListedStream | None = None
 

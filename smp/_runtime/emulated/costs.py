@@ -1,4 +1,4 @@
-"""The charges of an emulated machine, in nanoseconds of virtual time. The numbers are orders of magnitude.
+"""The charges of an emulated machine for which no other machine is named. The numbers are orders of magnitude.
 
     charge                             ns   measured on a host of 2.5 GHz
     load, store_release                 2   a load from L1 is 1.3 to 2.3
@@ -22,11 +22,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from ..loops import atomics
+from .local_work import Bytes
 from .networks import congested, delays, queues
+from .networks.kinds import Kind
+from .parts import Parts
+from .prices import Prices
 from .primitives import PRIMITIVES, meaning_of
+from .virtual_time import NANOSECOND
 
 
 @dataclass(frozen=True)
@@ -81,17 +84,21 @@ class Charges:
                     f"the charge {name} must be a {'whole ' * whole}number of ns, 0 or more, not {charge!r}"
                 )
 
-    def of_primitives(self) -> dict[Callable[..., Any], int]:
-        """Return the charge of each primitive that touches shared words, keyed by the primitive's Python body."""
+    def prices(self) -> Prices:
+        """Return the prices of steps."""
+        charges: dict[Callable[..., Any], int]
         charges = {meaning_of(getattr(atomics, name)): getattr(self, name) for name in PRIMITIVES}
         looks = (queues.poll, queues.poll_for_loop, queues.room_for, queues.look, delays.deliver)
         changes = (queues.post, congested.transmit)
-        return {**charges, **dict.fromkeys(changes, self.exchange), **dict.fromkeys(looks, self.load)}
+        charges.update(dict.fromkeys(changes, self.exchange))
+        charges.update(dict.fromkeys(looks, self.load))
+        steps = {meaning: charge * NANOSECOND for meaning, charge in charges.items()}
+        return Prices(steps, self.woken * NANOSECOND, self.clock * NANOSECOND)
 
-    def copying(self, nbytes: int) -> int:
-        """Return the charge for copying the given number of bytes."""
-        return int(nbytes * self.copied_byte)
+    def copied(self, nbytes: int) -> int:
+        """Return the price of a copy, in ps; it is a whole number of ns."""
+        return int(nbytes * self.copied_byte) * NANOSECOND
 
-    def looping(self, args: tuple[Any, ...]) -> int:
-        """Return the charge of a loop over local data, which counts every byte of its array arguments once."""
-        return int(sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray)) * self.looped_byte)
+    def parts(self, network: Kind) -> Parts:
+        """Return the parts of a machine with these charges, and a network."""
+        return Parts(self.prices(), Bytes(self.looped_byte), network, self.copied)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,15 @@ from greenlet import getcurrent, greenlet
 
 from smp.errors import Aborted, LivelockError
 
-from ..loops.interpreter import here
+from ..loops.interpreter import Done, here
 from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
-from .costs import Charges
+from .local_work import LoopWork
+from .prices import Prices, WordPrices
 from .primitives import CLOCKS
 from .schedules import Schedule, Stream
+from .virtual_time import NANOSECOND, picoseconds
 
 GRACE = 100_000
 """Number of steps that the streams may still make after a run has failed."""
@@ -39,6 +42,7 @@ LOOK = 5_000  # steps between two checks for Ctrl-C
 LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
+_NO_BLOCK = nullcontext()
 
 
 class Emulator(ABC):
@@ -50,8 +54,10 @@ class Emulator(ABC):
         Rule that chooses the next stream.
     limit : int
         Number of steps after which the run ends.
-    charges : Charges
-        Charges in virtual time.
+    prices : Prices
+        Prices of steps.
+    work : LoopWork
+        Prices of loops over local data.
 
     Attributes
     ----------
@@ -75,6 +81,10 @@ class Emulator(ABC):
         Stores in a word, which the streams' waits look at, that the run ends, for example after a deadlock.  The
         streams are then woken and have GRACE steps to end by themselves.  If ``abort`` is None, the streams are ended
         at once.
+    compute : callable
+        Lets the running stream compute for a number of ps.  Messages may interrupt it.
+    words : WordPrices or None
+        Prices of steps by the addresses of their words; None if a price depends only on the primitive.
     forced : bool
         True if streams had to be ended in the middle of their work.
     witnessed : bool
@@ -86,11 +96,13 @@ class Emulator(ABC):
     running: Any  # a `Stream`, or None
     _alarm: int  # number of steps after which the next look comes
 
-    def __init__(self, schedule: Schedule, limit: int, charges: Charges) -> None:
-        self._charges = charges
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LoopWork) -> None:
+        self._prices, self._work = prices, work
         self.look: Callable[[], BaseException | None] = lambda: None
         self.in_a_loop: Callable[[Any], str] = lambda stream: ""
         self.abort: Callable[[BaseException], None] | None = None
+        self.compute: Callable[[int], None] = self.pass_picoseconds
+        self.words: WordPrices | None = None
         self.witnessed = False
         self._hub: Any = None
         self.reset(schedule, limit)
@@ -115,6 +127,7 @@ class Emulator(ABC):
     def forget(self) -> None:
         """Drop all references to other objects; the emulator does not run again."""
         self.look, self.abort, self.in_a_loop = lambda: None, None, lambda stream: ""
+        self.compute, self.words = self.pass_picoseconds, None
         self._error = self.fault = None  # their tracebacks hold frames with arrays
 
     @property
@@ -123,17 +136,19 @@ class Emulator(ABC):
         running: Stream | None = self.running
         return None if running is None else running.rank
 
-    def spawn(self, rank: int, function: Callable[[], object]) -> Stream:
+    def spawn(self, rank: int, function: Callable[[], object], at: int | None = None) -> Stream:
         """Add a stream to a processor.
 
-        The stream begins when it is first chosen, at the virtual time of the stream that made it.  An exception in
-        ``function`` ends the run.
+        The stream begins when it is first chosen, at the virtual time ``at``, or at that of the stream that made it.
+        An exception in ``function`` ends the run.
         """
         index = self._counts.get(rank, 0)
         self._counts[rank] = index + 1
         self._made += 1
         running = self.running
-        stream: Stream = self._new(rank, index, self._made, 0 if running is None else running.now)
+        if at is None:
+            at = 0 if running is None else running.now
+        stream: Stream = self._new(rank, index, self._made, at)
         stream.greenlet = greenlet(lambda: self._live(stream, function))
         if self._hub is not None:
             stream.greenlet.parent = self._hub
@@ -224,28 +239,45 @@ class Emulator(ABC):
         """Return machine code of a loop that makes the same steps; None if its source is interpreted."""
         return None
 
-    def charge(
-        self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Advance virtual time by the charge of a loop over local data; return the arguments for its machine code."""
-        self.pass_time(self._charges.looping(args))
-        return handed(loop, args, options) if self.witnessed else (args, options)
+    def charge(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Done:
+        """Run a loop over local data, and advance virtual time by its price."""
+        if self.witnessed:
+            args, options = handed(loop, args, options)
+        charged = self._work.run(loop, args, options)
+        self.compute(self.of_cycles(charged.cycles))
+        return Done(charged.result)
+
+    def of_cycles(self, cycles: float) -> int:
+        """Return the picoseconds of a number of cycles of the machine."""
+        return picoseconds(cycles, self._prices.hz)
 
     def pass_time(self, nanoseconds: int) -> None:
         """Advance the virtual time of the running stream."""
+        self.pass_picoseconds(nanoseconds * NANOSECOND)
+
+    def pass_picoseconds(self, picoseconds: int) -> None:
+        """Advance the virtual time of the running stream."""
         running = self.running
         if running is not None:
-            running.now += nanoseconds
+            running.now += picoseconds
+
+    def operation(self) -> AbstractContextManager[None]:
+        """Return a block in which all steps of the running stream on a cell are one operation."""
+        return _NO_BLOCK if self.words is None else self.words.operation()
 
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""
+        return self.picoseconds() // NANOSECOND
+
+    def picoseconds(self) -> int:
+        """Return the virtual time of the running stream, in ps."""
         running: Stream | None = self.running
         return 0 if running is None else running.now
 
     def _aside(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Carry out a primitive that touches no shared word."""
         if meaning in CLOCKS:
-            self.pass_time(self._charges.clock)
+            self.pass_picoseconds(self._prices.clock)
             return self.time()
         return meaning(*args)
 

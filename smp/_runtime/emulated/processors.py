@@ -22,39 +22,33 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from smp._computer.interrupt import HeldBack
-from smp._computer.perf_events import Counters
 from smp.errors import DeadlockError, LivelockError, MachineClosed, MachineError, Unsupported, WaitTimeout
 
 from ..loops.stepped.text import POSSIBLE
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_cells
-from ..memory.segment import Block, Segment
-from ..memory.shared_elements import array_on, elements_of
+from ..memory.segment import Block
+from ..memory.shared_elements import array_on
 from ..program.answering import answer, raised
 from ..program.answers import Answer, Done, Raised
 from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
-from ..program.port import Mismatch, Output
+from ..program.records.account import Account
 from ..protocols import entry_points, wait
 from ..shared_memory.layout import clear_messages, header, introduce
-from ..shared_memory.memory import ProcessorMemory
-from ..shared_memory.networks import SleepingNetwork
-from ..shared_memory.port import SharedMemoryPort
 from .by_choice import ChoosingEmulator
 from .clocked import machine_code
 from .clocked.emulator import ClockedEmulator
-from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
-from .networks.kinds import Kind
+from .parts import Parts
+from .port import RETRIES, EmulatedSegment
 from .schedules import Schedule
 from .waiting_threads import InterpretedThreads
 
-RETRIES = 2
-"""Number of looks before a wait blocks. It is small so that schedules stay short."""
 LIMIT = 10_000_000
 """Most steps of a run."""
 PATIENCE = 5.0  # seconds that a run stopped by another thread has to end
@@ -67,110 +61,6 @@ def checked_limit(limit: int | None) -> int:
     if operator.index(limit) < 1:
         raise ValueError(f"limit must be a number of steps, 1 or more, not {limit}")
     return operator.index(limit)
-
-
-class EmulatedSegment(Segment):
-    """The memory of an emulated machine, whose processors use it in turn."""
-
-    emulator: Callable[[], Emulator | None] = staticmethod(
-        lambda: None
-    )  # weak: the collector does not look into arrays
-
-    @property
-    def rank(self) -> int | None:
-        emulator = self.emulator()
-        return None if emulator is None else emulator.rank
-
-    @rank.setter
-    def rank(self, rank: int | None) -> None:
-        """Do nothing: the emulator knows whose turn it is."""
-
-
-class EmulatedMemory(ProcessorMemory):
-    """The memory of an emulated machine as one processor uses it."""
-
-    def sync_here(self) -> NDArray[np.int64]:
-        return self.sync  # waits at the barrier need no note: the emulator knows the waiting streams
-
-    def touch(self, array: GlobalArray) -> None:
-        """Do nothing: all processors are in this process."""
-
-    def faults(self) -> int:
-        return 0  # they take no virtual time
-
-    def hardware(self) -> Counters:
-        return Counters(_no_counter)
-
-    def placement(self) -> float:
-        return math.nan
-
-
-def _no_counter(attributes: bytes) -> int:
-    raise OSError(0, "virtual time has no hardware counters")
-
-
-class EmulatedPort(SharedMemoryPort):
-    """One processor's connection to its emulated machine."""
-
-    def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
-        entries = processors.entries
-        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, processors.own_block, entries)
-        memory.sync[wait.SLICE] = wait.EVER  # sleeps have no time limit, so that a lost wake-up shows
-        super().__init__(memory, rank, processors.size, Output(), entries)
-        self._processors = processors
-
-    def clock(self) -> float:
-        return self.now() * 1e-9
-
-    def now(self) -> int:
-        return self._processors.emulator.time()
-
-    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-        """Return an array on the block of this processor's next allocation, the k-th of the run.
-
-        The first processor that comes to the k-th allocation makes its block, without a step.
-        """
-        self.doing = f"allocation of {dtype}{list(shape)}"
-        self._refuse_inside(self.doing)
-        self.diagnosis.here()
-        block, first_shape, first_dtype = self._processors.allocation(self._taken, shape, dtype)
-        self._taken += 1
-        if (first_shape, first_dtype) != (shape, dtype):
-            self.core.abort(self.memory.segment.address, wait.MISMATCHED, -1)
-            raise Mismatch(self.doing)
-        return array_on(block, shape, dtype)
-
-    def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
-        local = super().get(array, index, out)
-        self._processors.charge_copy(local.nbytes)
-        return local
-
-    def put(self, array: GlobalArray, index: Any, values: Any) -> None:
-        super().put(array, index, values)
-        witness = self.memory.segment.witness
-        if witness is not None:
-            witness.copied_out(elements_of(array).all, index, self.rank, int(self.memory.sync[wait.ROUND]))
-        self._processors.charge_copy(np.asarray(values).nbytes)
-
-    def _make_network(self) -> SleepingNetwork:
-        made, queues = self._processors.network.of_a_processor(), self._processors.queues
-        return made(self.memory, self.rank, queues, self.diagnosis.here, self._aborted)
-
-    def packets_left(self) -> bool:
-        """See `Port.packets_left`; this look at the queues is not a step, which would be one more in each schedule."""
-        waiting = self._processors.queues.packets_left(self.rank)
-        return waiting or (self._network is not None and self._network.loops.kept() is not None)
-
-    def _watch_cells(self) -> None:
-        self.memory.threads.refuse = self._processors.refuse_wait
-
-    def on_a_stream(self) -> bool:
-        running = self._processors.emulator.running
-        return running is not None and running.index > 0
-
-    def new_run(self) -> None:
-        super().new_run()
-        self._taken = 0
 
 
 class EmulatedProcessors:
@@ -186,22 +76,18 @@ class EmulatedProcessors:
         Most steps of a run.
     traced : bool
         True if a run keeps its steps.
-    charges : Charges
-        Charges in virtual time.
-    network : Kind
-        Network of messages.
+    parts : Parts
+        Prices, and the network of messages.
     """
 
     kind = "emulated"
     first_touch = False
     pages = ""
 
-    def __init__(
-        self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges, network: Kind
-    ) -> None:
+    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, parts: Parts) -> None:
         self.size, self.nodes, self.closed = size, [0] * size, ""
         self._owner = os.getpid()
-        self._schedule, self._limit, self._traced, self._charges = schedule, limit, traced, charges
+        self._schedule, self._limit, self._traced, self._parts = schedule, limit, traced, parts
         self._trace: list[Step] | None = None
         self._stopped = False
         self._calling = threading.Lock()
@@ -210,18 +96,20 @@ class EmulatedProcessors:
         rule = schedule()
         self.entries: Any = entry_points
         if rule.by_time:
-            self.emulator: Emulator = ClockedEmulator(rule, limit, charges)
+            self.emulator: Emulator = ClockedEmulator(rule, limit, parts.prices, parts.work)
             if POSSIBLE and not traced:
                 self.entries = machine_code.entry_points()
         else:
-            self.emulator = ChoosingEmulator(rule, limit, charges)
+            self.emulator = ChoosingEmulator(rule, limit, parts.prices, parts.work)
         self.segment.emulator, self.emulator.abort = weakref.ref(self.emulator), self._abort
-        self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES, self.entries)
+        self.threads = self.segment.threads = InterpretedThreads(
+            self.segment, self.emulator, RETRIES, entry_points if parts.by_address else self.entries
+        )
         self.emulator.in_a_loop = self.threads.in_a_loop
-        self.ports = [EmulatedPort(self, rank) for rank in range(size)]
+        self.ports = [parts.port(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
-        self.network, self.queues = network, network.queues(size)
+        self.network, self.queues = parts.network, parts.network.queues(size)
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
@@ -256,6 +144,7 @@ class EmulatedProcessors:
         emulator, ports = self.emulator, self.ports
         self._trace = [] if self._traced else None
         emulator.reset(self._schedule(), self._limit, self._trace)
+        self._parts.work.forget()
         self.begin()
         abort = self.segment.words(0, wait.SHARED_WORDS)[wait.ABORT :]
         answers: dict[int, Answer] = {}
@@ -320,9 +209,14 @@ class EmulatedProcessors:
         if self.emulator.over:
             raise
 
+    @property
+    def account(self) -> Account:
+        """The charges of the last run for local work."""
+        return Account(self._parts.name, tuple(self._parts.work.charges()))
+
     def charge_copy(self, nbytes: int) -> None:
-        """Advance virtual time by the charge of a copy of the given number of bytes."""
-        self.emulator.pass_time(self._charges.copying(nbytes))
+        """Advance virtual time by the price of a copy of the given number of bytes."""
+        self.emulator.pass_picoseconds(self._parts.copied(nbytes))
 
     def allocation(
         self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any]

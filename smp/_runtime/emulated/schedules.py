@@ -30,7 +30,7 @@ class Stream(Protocol):
     number : int
         Its number among all streams of the run.
     now : int
-        Its virtual time, in ns.
+        Its virtual time, in ps.
     word : int
         The address on which it sleeps; 0 while it can run.
     since : int
@@ -61,7 +61,7 @@ class ListedStream:
     Attributes
     ----------
     until : int or None
-        Virtual time at which its sleep times out, in ns; None if it has no deadline.
+        Virtual time at which its sleep times out, in ps; None if it has no deadline.
     fresh : bool
         True if it has been chosen and has made no step since.
     last, paused, paused_before : int

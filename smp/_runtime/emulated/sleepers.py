@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .schedules import ListedStream
-
-FOREVER = 1 << 61  # ns: a sleep of this length or more has no deadline
+from .virtual_time import FOREVER, NANOSECOND
 
 
 class Sleepers:
@@ -15,7 +14,7 @@ class Sleepers:
     Parameters
     ----------
     woken : int
-        Charge for being woken, in ns.
+        Charge for being woken, in ps.
 
     Attributes
     ----------
@@ -30,10 +29,10 @@ class Sleepers:
 
     def add(self, stream: ListedStream, address: int, nanoseconds: int) -> None:
         """Let a stream sleep on the word at an address, for at most the given number of nanoseconds."""
-        stream.word, stream.since = address, stream.now
+        stream.word, stream.since = address, stream.now // NANOSECOND
         self._at.setdefault(address, []).append(stream)
         if nanoseconds < FOREVER:
-            stream.until = stream.now + nanoseconds
+            stream.until = stream.now + nanoseconds * NANOSECOND
             self.timed.append(stream)
 
     def remove(self, stream: ListedStream, now: int) -> None:

@@ -31,7 +31,7 @@ class Turns:
     schedule : Schedule
         Rule that chooses one of several streams.
     woken : int
-        Charge for being woken, in ns.
+        Price of being woken, in ps.
 
     Attributes
     ----------

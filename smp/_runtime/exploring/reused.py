@@ -86,7 +86,7 @@ class ReusedMachine:
         self._program, self._setup, self._check = program, setup, check
         self._longest = longest
         self._processors = _Rewound(
-            self._size, Choices, longest, False, Charges(), checked_network(network, by_clock=False)
+            self._size, Choices, longest, False, Charges().parts(checked_network(network, by_clock=False))
         )
         self._machine = Machine(self._processors)
         self._processors.emulator.abort = None  # a schedule that fails is over

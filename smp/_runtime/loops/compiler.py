@@ -21,14 +21,15 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from ..source.lines import wraps_users
 from . import keys, machine_code
 from .code_folder import cache_folder
-from .interpreter import INTERPRETED, here
+from .declarations import DECLARED, Declaration, Given, declaration
+from .interpreter import INTERPRETED, Done, here
 from .python_calls import Form
 
 P = ParamSpec("P")
@@ -91,6 +92,7 @@ def _register(register: Callable[[ModuleType], None]) -> None:
 
 def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function``, which stays an ordinary function of Python."""
+    setattr(function, keys.INLINE, True)
     _register(lambda module: module.extending.register_jitable(function))
     return function
 
@@ -141,7 +143,24 @@ def overloads(function: Callable[..., Any], implementation: Callable[..., Any], 
     keys.replace(function, implementation)
 
 
-def local(function: Callable[P, R]) -> Callable[P, R]:
+@overload
+def local(function: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def local(
+    *,
+    cost: Given | None = None,
+    name: str = "",
+    terms: Mapping[str, Given] | None = None,
+    oblivious: bool = False,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def local(
+    function: Callable[P, R] | None = None,
+    *,
+    cost: Given | None = None,
+    name: str = "",
+    terms: Mapping[str, Given] | None = None,
+    oblivious: bool = False,
+) -> Any:
     """Compile a loop over local data with Numba; it runs without the GIL, and its code is kept on disk.
 
     Parameters
@@ -149,11 +168,28 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
     function : callable
         Function in the subset of Python that Numba compiles.  It may call other loops and the functions of
         `smp.compiled`.
+    cost : str or callable, optional
+        Cycles that a call takes on an emulated machine: a formula in the arguments, as text or as a function.  Text may
+        use numbers, arguments, ``len(a)``, ``a.size``, ``a.nbytes``, ``a.shape[0]``, and the prices of the machine's
+        operations: load, store, int, mul, div, flop, fdiv, branch, call.  Without it, the operations are counted.
+    name : str, optional
+        Name of the loop in machine files.  If the table ``[loops]`` of the machine has the name, that price is taken.
+    terms : mapping of str to (str or callable), optional
+        Formulas for what machine files multiply: the term "point" with ``per_point``.
+    oblivious : bool
+        The promise that the number of operations depends only on the shapes and types of the arrays and on the other
+        arguments, not on the contents of arrays.
 
     Returns
     -------
     callable
-        The same function, compiled for each new combination of argument types at its first call.
+        The same function, compiled for each new combination of argument types at its first call.  If only options are
+        given, a decorator.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a formula, the name or a term is not valid.
 
     Examples
     --------
@@ -166,23 +202,43 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
     ...     return s
     >>> total(np.arange(10))
     45
+    >>> @smp.local(cost="3 * len(a) + 10")
+    ... def twice(a):
+    ...     a *= 2
     """
+    if function is None:
+        return lambda given: _local(given, declaration(given, cost, name, terms, oblivious))
+    return _local(function, None)
+
+
+def _local(function: Callable[P, R], declares: Declaration | None) -> Callable[P, R]:
     dispatcher: Callable[..., R] | None = None
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         nonlocal dispatcher
-        if here.interpreter is not None:
-            args, kwargs = cast("Any", here.interpreter.charge(call, args, kwargs))
-        if dispatcher is None:
-            dispatcher = _dispatcher(function)
         try:
+            if here.interpreter is not None:
+                charged = here.interpreter.charge(call, args, kwargs)
+                if isinstance(charged, Done):
+                    return cast("R", charged.result)
+                args, kwargs = cast("Any", charged)
+            if dispatcher is None:
+                dispatcher = _dispatcher(function)
             return dispatcher(*args, **kwargs)
         except Exception:  # Numba's message does not say what to give the loop instead
             _refuse_no_arrays(function, args, kwargs)
             raise
 
+    if declares is not None:
+        setattr(call, DECLARED, declares)
     return _named(function, wraps_users(call))
+
+
+@wraps_users
+def run(loop: Callable[..., R], args: tuple[Any, ...], options: Mapping[str, Any]) -> R:
+    """Run the machine code of a loop, without a charge for it."""
+    return cast("R", _dispatcher(vars(loop)["__wrapped__"])(*args, **options))
 
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
@@ -202,10 +258,15 @@ def is_stream(loop: Callable[..., Any]) -> bool:
     return bool(vars(loop).get(_STREAM, False))
 
 
-def revive(name: str, function: Callable[P, R], of_stream: bool = False) -> Callable[P, R]:
-    """Return the loop of the given name; make it from ``function`` if this process does not have it yet."""
+def revive(
+    name: str, function: Callable[P, R], of_stream: bool = False, declares: tuple[Any, ...] = ()
+) -> Callable[P, R]:
+    """Return the loop of the given name; make it from ``function`` if this process does not have it yet.
+
+    The loop is of a stream, or it declares what was given to `declaration`.
+    """
     if name not in _revived:
-        _revived[name] = stream(function) if of_stream else local(function)
+        _revived[name] = stream(function) if of_stream else _local(function, declaration(function, *declares))
         setattr(_revived[name], _NAME, name)
     return _revived[name]
 

@@ -2,17 +2,24 @@
 
 primitive called from Python     -> interpreter.step(meaning, args)       one step of one stream
 loop made by ``stream``          -> its Python source, primitive by primitive; or interpreter.machine_code(function)
-loop made by ``local``           -> interpreter.charge(loop, args, options), then its machine code, as on the host
+loop made by ``local``           -> interpreter.charge(loop, args, options), which may run it; else its machine code,
+                                    as on the host
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 INTERPRETED = object()
 """Stands for the result of a loop that did not run, because its source has to be interpreted."""
+
+
+class Done(NamedTuple):
+    """A loop over local data has run, with this result."""
+
+    result: Any
 
 
 class Interpreter(Protocol):
@@ -23,8 +30,11 @@ class Interpreter(Protocol):
 
     def charge(
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Advance virtual time by the cost of a loop over local data; return the arguments for its machine code."""
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | Done:
+        """Advance virtual time by the cost of a loop over local data; return the arguments for its machine code.
+
+        It may run the loop itself, to count its operations; it then returns the result, as `Done`.
+        """
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """Return machine code of a loop that makes the same steps; None if its source is interpreted.
@@ -32,13 +42,19 @@ class Interpreter(Protocol):
         The machine code returns `INTERPRETED` if its arguments have to be interpreted.
         """
 
-    def spawn(self, rank: int, function: Callable[[], object]) -> object:
-        """Add a stream to a processor."""
+    def spawn(self, rank: int, function: Callable[[], object], at: int | None = None) -> object:
+        """Add a stream to a processor, which begins at a virtual time, in ps; by default now."""
 
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""
 
     def pass_time(self, nanoseconds: int) -> None:
+        """Advance the virtual time of the running stream."""
+
+    def picoseconds(self) -> int:
+        """Return the virtual time of the running stream, in ps."""
+
+    def pass_picoseconds(self, picoseconds: int) -> None:
         """Advance the virtual time of the running stream."""
 
 

@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-LOOP, MERGED = "__smp_loop__", "__smp_merged__"
-"""Names of the attributes that mark a compiled loop, and a function that is merged into loops."""
+LOOP, INLINE, MERGED = "__smp_loop__", "__smp_inline__", "__smp_merged__"
+"""Names of the attributes that mark a compiled loop, a small function for loops, and one that is merged into them."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, enum.Enum, range, slice)
 _PACKAGES = {"numpy", "numba", "llvmlite", "scipy", *sys.stdlib_module_names} - {"__main__"}
 _OF_ALL = tuple(
@@ -58,7 +58,7 @@ def replace(function: Callable[..., Any], implementation: Callable[..., Any]) ->
     Both must stay alive as long as the process.
     """
     _replaced[id(function)] = implementation
-    _text_of(implementation.__module__)  # read it now: a later edit of the file does not change the imported module
+    text_of(implementation.__module__)  # read it now: a later edit of the file does not change the imported module
 
 
 def fingerprint(function: Any) -> str:
@@ -105,7 +105,7 @@ def key_without_numba(functions: Iterable[Any]) -> str:
 def _made(replaced: dict[int, Callable[..., Any]]) -> _Walk:
     walk = _Walk(_PACKAGES, replaced)
     for module in _OF_ALL:
-        walk.note(_text_of(module))
+        walk.note(text_of(module))
     for name in sorted(os.environ):  # Numba reads its options from them
         if name.startswith("NUMBA_") and name not in _NO_OPTIONS:
             walk.note(name, os.environ[name])
@@ -133,7 +133,7 @@ class _Walk:
         """
         if id(value) in self._replaced:
             value = self._replaced[id(value)]
-            self.note(_text_of(value.__module__))
+            self.note(text_of(value.__module__))
         else:
             value = self._unwrapped(value)
         if isinstance(value, FunctionType):
@@ -214,7 +214,7 @@ class _Walk:
         if issubclass(value, enum.Enum):
             self.note(*map(repr, value))
         elif _is_numbas(value):
-            self.note(_text_of(value.__module__))  # it defines what the values of the type are in a loop
+            self.note(text_of(value.__module__))  # it defines what the values of the type are in a loop
             for member in vars(value).values():
                 self.enter(member if isinstance(member, FunctionType) else None)
 
@@ -273,7 +273,7 @@ def _constant(value: Any) -> str:
 
 
 @functools.cache
-def _text_of(module: str) -> bytes:
+def text_of(module: str) -> bytes:
     """Return a hash of the source text of a module; empty if it has no file."""
     with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
         spec: Any = importlib.util.find_spec(module)

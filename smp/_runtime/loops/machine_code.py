@@ -64,16 +64,24 @@ def dispatcher(function: Callable[..., Any], stepped: bool = False) -> Any:
     """
     from numba import njit
 
-    from .numba_cache import Kept
-
-    copy = _copy(function)
+    copy = copy_of(function)
     made = njit(nogil=not stepped)(copy)
     if stepped:
         from .stepped.library import SteppedCompiler
 
         old = made._compiler
         made._compiler = SteppedCompiler(copy, old.targetdescr, old.targetoptions, old.locals, old.pipeline_class)
-    compile_one, made._cache = made.compile, Kept(function, copy, "stepped" if stepped else "loop")
+    return kept(made, function, copy, "stepped" if stepped else "loop")
+
+
+def kept(made: Any, function: Callable[..., Any], copy: FunctionType, form: str) -> Any:
+    """Let Numba's dispatcher of a copy of a function compile under the lock, and keep what it compiles.
+
+    The ``form`` of the machine code, a name, is a part of the key.
+    """
+    from .numba_cache import Kept
+
+    compile_one, made._cache = made.compile, Kept(function, copy, form)
 
     def compile_locked(signature: Any) -> Any:
         with _compiling(function):
@@ -93,7 +101,7 @@ def c_entry(function: Callable[..., int], arguments: int) -> Any:
 
     from .numba_cache import Kept
 
-    copy = _copy(function)
+    copy = copy_of(function)
     made: Any = CFunc(copy, ((types.int64,) * arguments, types.int64), locals={}, options={})
     made._cache = Kept(function, copy, "C")
     with _compiling(function):
@@ -101,7 +109,8 @@ def c_entry(function: Callable[..., int], arguments: int) -> Any:
     return made
 
 
-def _copy(function: Any) -> FunctionType:
+def copy_of(function: Any) -> FunctionType:
+    """Return a copy of a function, which can be renamed."""
     copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )

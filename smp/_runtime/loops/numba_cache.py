@@ -35,7 +35,8 @@ class Kept(NullCache):  # type: ignore[misc]
         machine code after a function's name, a number that counts up in each process, and the types. Two versions of
         one function, loaded from disk or compiled here, could otherwise be mistaken for each other.
     form : str
-        How the code is called: "loop" from Python and loops, "C" from C, "stepped" on emulated machines.
+        How the code is called: "loop" from Python and loops, "C" from C, "stepped" on emulated machines, "counted" and
+        a key if it counts operations.
     """
 
     def __init__(self, function: Callable[..., Any], compiled: FunctionType, form: str) -> None:

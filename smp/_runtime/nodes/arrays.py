@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory.arrays import GlobalArray
+from ..memory.indices import selected, without_field
 from ..program.port import without_memory
 from .holders import Holder, attached_array
-from .indices import selected, without_field
 from .messages import Name
 from .parts import Dtype
 

@@ -15,7 +15,7 @@ from smp.errors import MachineError
 
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells
-from .indices import Selected
+from ..memory.indices import Selected
 from .messages import About, Name, Request
 
 

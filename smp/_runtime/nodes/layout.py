@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory.indices import Positions, Selected
 from ..program.processor import share
-from .indices import Positions, Selected
 
 KEPT = 1000
 """Lengths of arrays whose bounds are kept."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from ..program.messages.handlers import Handlers
 from ..program.messages.network import Packet, Plain, Transmissions
 from .progress import Progress
 
@@ -24,6 +25,7 @@ class CreditedNetwork:
     """The networks of one processor in a run; see `Network`."""
 
     longest = LONGEST
+    handlers: Handlers | None = None
     loops = None
     transmissions: Transmissions | None = None
 

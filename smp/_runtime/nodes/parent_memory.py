@@ -26,11 +26,11 @@ from smp.errors import MachineClosed, OutOfSharedMemory, Unsupported
 from ..host.calls import Calls
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, checked_cells
+from ..memory.indices import Selected
 from ..protocols import wait
 from .arrays import ElementsInParts, in_parts
 from .cells import CellsOnNodes, storage
 from .holders import holders
-from .indices import Selected
 from .layout import Nodes, pieces
 from .messages import About, Did, Name, Request
 from .parts import Dtype

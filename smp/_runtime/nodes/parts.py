@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory.indices import Selected
 from ..memory.segment import Block, Segment
 from ..program.steps import Far
-from .indices import Selected
 from .layout import Nodes, Piece, pieces
 from .mail import MOST_TAG, Octets
 from .messages import Name

@@ -16,6 +16,7 @@ from smp.errors import Aborted, HandlerError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, counters, make_full
+from ..memory.indices import Selected
 from ..program.place import Place
 from ..program.port import Buffer, Diagnosis, Mismatch, Output, must_agree, without_memory
 from ..program.processor import share
@@ -30,7 +31,6 @@ from .cells import CellsOnNodes, storage
 from .clocks import NodeClocks
 from .collectives.rounds import Rounds
 from .holders import holders
-from .indices import Selected
 from .layout import Nodes
 from .mail import Mail
 from .messages import About, Name, Request
@@ -88,7 +88,7 @@ class NodesPort:
         See `Progress`.
     """
 
-    memory = None
+    memory = priced = None
 
     def __init__(
         self, mail: Mail, nodes: Nodes, node_memory: ProcessorMemory, key: str, output: Output, spin: bool
@@ -141,6 +141,9 @@ class NodesPort:
 
     def clock(self) -> float:
         return time.perf_counter() + self.clocks.offset
+
+    def work(self, cycles: float, seconds: float) -> None:
+        """Do nothing: here, work takes its own time."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         return in_parts(self, self._allocated(shape, dtype), shape, dtype)

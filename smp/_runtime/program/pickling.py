@@ -1,10 +1,11 @@
 """Programs, arguments and results as bytes: importable objects by name, everything else by value.
 
-cloudpickle does the conversion, with three rules of our own:
+cloudpickle does the conversion, with four rules of our own:
 
 - An object that can live in one process only is refused instead of copied (cloudpickle would read an open file).
 - A compiled loop is sent with a name and a fingerprint of all that it calls.  A worker that already has this version
   does not compile it again; a worker that has another version does.
+- Code keeps the name of its file, so that errors show lines. Some versions of cloudpickle drop the name.
 - Source text that lies in no file is sent after the call:       call │ texts │ length of the texts, in _LENGTH bytes
 """
 
@@ -25,6 +26,7 @@ import cloudpickle
 from smp.errors import NotPicklable, SmpError
 
 from ..loops.compiler import is_stream, loop_name, revive
+from ..loops.declarations import declared
 from ..loops.keys import fingerprint
 from ..source import titles
 
@@ -57,12 +59,21 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, types.CodeType):
             self.sources.add(obj.co_filename)
+            made, parts = self.dispatch_table[types.CodeType](obj)
+            return _code, (obj.co_filename, made, parts)
         if isinstance(obj, _REFUSED):
             raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) exists in one process only")
         name = loop_name(obj)
         if name and not _importable(obj):
-            return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj))
+            declares = declared(obj)
+            given = declares.given if declares is not None else ()
+            return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj), given)
         return super().reducer_override(obj)
+
+
+def _code(file: str, made: Callable[..., types.CodeType], parts: tuple[Any, ...]) -> types.CodeType:
+    """Return code made of its parts, with the name of its file."""
+    return made(*parts).replace(co_filename=file)
 
 
 def _importable(loop: Any) -> bool:

@@ -3,7 +3,7 @@
 A program holds a `Processor`.  Its operations are written once, for all kinds.  They use a machine only through six
 interfaces, and know nothing of its views, its segment or its kind:
 
-    Port             every kind       identity, time     rank, size, clock
+    Port             every kind       identity, time     rank, size, clock, work
                                       global arrays      allocate, fill, get, put, fence
                                       synchronisation    synchronise, exchange; arrive, passed, leave, blocks
                                       a loop             call
@@ -36,6 +36,7 @@ from ..memory.cells import COUNTERS, Cells
 from .answers import Done
 from .messages.network import Network
 from .place import Place
+from .records.account import Account
 from .records.clock_offsets import Drift
 from .records.log import Log
 from .shared import Buffer as Buffer
@@ -130,6 +131,9 @@ class Port(Protocol):
         Returns the name of the handler that runs, while one does; most operations then raise `HandlerError`.
     log : Log or None
         Log of the run, if there is one.  The port logs the waits for other processors.
+    priced : callable or None
+        ``priced(name, read, written)`` lets a collective that has ended take its virtual time, for the bytes that this
+        processor has read and written; None where collectives take the time of their steps.
     """
 
     rank: int
@@ -137,6 +141,10 @@ class Port(Protocol):
     log: Log | None
     serve: Callable[[], object] | None
     inside: Callable[[], str] | None
+
+    @property
+    def priced(self) -> Callable[[str, int, int], None] | None:
+        """See the attributes."""
 
     @property
     def network(self) -> Network:
@@ -183,6 +191,9 @@ class Port(Protocol):
 
     def clock(self) -> float:
         """Return the seconds of a clock that all processors share."""
+
+    def work(self, cycles: float, seconds: float) -> None:
+        """Let local work take time, in cycles of the machine's clock or in seconds; only virtual time needs it."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Make a global array of zeros, for use after the next barrier.  All make the same call, and get one array."""
@@ -281,6 +292,8 @@ class Processors(Protocol):
     pages : str
         Kind of pages of large arrays, if it is known: "small", "transparent" huge pages, or the system's "pool" of
         huge pages.
+    account : Account
+        Charges of the last run in virtual time; empty on machines in real time.
     """
 
     kind: str
@@ -289,6 +302,10 @@ class Processors(Protocol):
     closed: str
     first_touch: bool
     pages: str
+
+    @property
+    def account(self) -> Account:
+        """See the attributes."""
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None

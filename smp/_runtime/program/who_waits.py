@@ -14,7 +14,7 @@ RUNS = "(runs)"
 
 
 class Sleeper(Protocol):
-    """An emulated stream: its processor, the word on which it sleeps (0: it runs), since when, and its greenlet."""
+    """An emulated stream: its processor, the word on which it sleeps (0: it runs), since when (ns), its greenlet."""
 
     rank: int
     index: int

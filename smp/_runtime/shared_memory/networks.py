@@ -11,6 +11,7 @@ import numpy as np
 
 from ..loops.objects import type_offset
 from ..memory.nets import LoopNetwork
+from ..program.messages.handlers import Handlers
 from ..program.messages.network import Taken, Transmissions
 from ..protocols import rings, wait
 from ..protocols.message_waits import (
@@ -58,6 +59,7 @@ class SleepingNetwork:
     take: Callable[[int], Taken | None]
     take_soon: Callable[[int], Taken | None]
     transmissions: Transmissions | None = None
+    handlers: Handlers | None = None
 
     def __init__(self, here: Callable[[], object], aborted: Callable[[], object]) -> None:
         self._here, self._aborted = here, aborted

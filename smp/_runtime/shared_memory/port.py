@@ -47,6 +47,7 @@ class SharedMemoryPort:
     """
 
     far = clocks = None  # all processors are on one node
+    priced: Callable[[str, int, int], None] | None = None
 
     def __init__(self, memory: ProcessorMemory, rank: int, size: int, output: Output, entries: Any = None) -> None:
         self.memory, self.rank, self.size, self.output = memory, rank, size, output
@@ -91,6 +92,9 @@ class SharedMemoryPort:
 
     def clock(self) -> float:
         return time.perf_counter()
+
+    def work(self, cycles: float, seconds: float) -> None:
+        """Do nothing: here, work takes its own time."""
 
     def now(self) -> int:
         """Return the nanoseconds of the clock that deadlines use."""

@@ -87,7 +87,13 @@ def check_converged(iterations: int, change: float, tolerance: float) -> None:
         )
 
 
-@local
+_POINTS = "max(bottom - top, 0) * max(right - left, 0) / 2"
+_CYCLES = f"(5 * load + store + 9 * flop + 2 * int + 2 * branch) * {_POINTS}"
+_OF_ROWS = "(7 * int + 2 * branch) * max(bottom - top, 0) + call"
+
+
+# Declared, since the vectors begin where the address of the grid says: the price is that of `relax_cells`.
+@local(name="stencil.sweep", terms={"point": _POINTS}, cost=f"{_CYCLES} + {_OF_ROWS}", oblivious=True)
 def relax_rectangle(
     grid: Grid, top: int, bottom: int, left: int, right: int, colour: int, quarter: float, keep: float
 ) -> float:

@@ -45,12 +45,11 @@ def relax_row_pair(grid: NDArray[Any], row: int, left: int, count: int, colour: 
     """
     largest = grid.dtype.type(0)
     for i in (row, row + 1):
-        for j in range(left, left + count * VECTOR // grid.itemsize):
-            if (i + j) % 2 == colour:
-                around = (grid[i - 1, j] + grid[i + 1, j]) + (grid[i, j - 1] + grid[i, j + 1])
-                new = quarter * around + keep * grid[i, j]
-                largest = np.maximum(largest, abs(new - grid[i, j]))
-                grid[i, j] = new
+        for j in range(left + (i + left + colour & 1), left + count * VECTOR // grid.itemsize, 2):
+            around = (grid[i - 1, j] + grid[i + 1, j]) + (grid[i, j - 1] + grid[i, j + 1])
+            new = quarter * around + keep * grid[i, j]
+            largest = np.maximum(largest, abs(new - grid[i, j]))
+            grid[i, j] = new
     return largest
 
 

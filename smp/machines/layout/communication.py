@@ -105,11 +105,15 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class Vector:
-    """Table ``[control.combine]`` or ``[control.broadcast]``: the time of a collective by the length of its vector."""
+    """Table ``[control.combine]`` or ``[control.broadcast]``: the time of a collective by the length of its vector.
+
+    The levels are the binary logarithm of the number of processors.
+    """
 
     start: float = setting(CYCLES, "time that does not depend on the length")
     per_word: float = setting(CYCLES, "time for each word")
     per_level: float = setting(CYCLES, "time for each level of the tree", default=0)
+    per_word_level: float = setting(CYCLES, "time for each word at each level of the tree", default=0)
 
 
 @dataclass(frozen=True, kw_only=True)

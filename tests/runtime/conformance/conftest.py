@@ -58,6 +58,8 @@ def machines(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Mac
 
 NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
     **KINDS,
+    "cm5": lambda p: smp.emulated(p, machine="cm5"),
+    "alewife": lambda p: smp.emulated(p, machine="alewife"),
     "congested": lambda p: smp.emulated(p, schedule="clock", network=smp.networks.congested()),
 }
 

@@ -145,7 +145,7 @@ def test_a_port_is_done_when_its_last_expectation_is_fulfilled(machines: Machine
         port.wait()
         found += [port.done, runs.copy(), port.data.tolist(), port.mine]
         proc.send_block(proc.rank, port, port.data[0])
-        proc.poll()
+        proc.quiet()
         found += [port.done, runs.copy()]
         port.expect(3)
         found += [port.done, runs.copy()]  # the handler runs in the next poll

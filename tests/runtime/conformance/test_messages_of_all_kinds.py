@@ -259,10 +259,10 @@ def test_only_handlers_of_requests_reply_and_only_while_they_run(machines: Machi
         replies = proc.handler(lambda message: message.reply(good))
         if late:
             proc.send(proc.rank, keeps)
-            proc.poll()
+            proc.wait_until(lambda: kept)
             kept[-1].reply(good)
         proc.send(proc.rank, replies)
-        proc.poll()
+        proc.wait_until(lambda: False)
 
     with pytest.raises(ProcessorRaised, match=r"cannot reply: register it with proc.handler\(.*, replies=True\)"):
         machines(1).run(program, False)
@@ -336,7 +336,7 @@ def test_a_program_can_catch_a_mismatch_of_handlers(machines: Machines) -> None:
             proc.barrier()
         else:
             with pytest.raises(CollectiveMismatch) as caught:
-                proc.barrier()
+                proc.wait_until(lambda: False)
             proc.wait_until(lambda: came)
             said = str(caught.value)
         raise KeyError(said) if said else SystemExit

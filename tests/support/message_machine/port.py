@@ -54,7 +54,7 @@ class Noted(Diagnosis):
 class Mailbox:
     """The two networks of a processor: queues without a limit; see `smp._runtime.program.port.Network`."""
 
-    longest = 20
+    longest, handlers = 20, None
     loops = None
     transmissions = None
 
@@ -115,7 +115,7 @@ class SentOutput(Output):
 class MessagePort(Client):
     """Port of a processor for one run; see `smp._runtime.program.port.Port`."""
 
-    memory = node_memory = far = clocks = None
+    memory = node_memory = far = clocks = priced = None
     serve: Callable[[], object] | None = None
     inside: Callable[[], str] | None = None
     log: Log | None
@@ -139,6 +139,9 @@ class MessagePort(Client):
 
     def deadline(self, timeout: float | None) -> int:
         return wait.deadline_after(timeout, time.monotonic_ns())
+
+    def work(self, cycles: float, seconds: float) -> None:
+        pass
 
     def clock(self) -> float:
         return time.perf_counter()

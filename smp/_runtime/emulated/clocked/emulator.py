@@ -23,8 +23,9 @@ from ...loops.places import PLACES
 from ...loops.stepped import text as stepped
 from ...loops.stepped.loops import stepped_loop
 from ...source.lines import where
-from ..costs import Charges
 from ..emulator import LOW, Emulator
+from ..local_work import LoopWork
+from ..prices import Prices
 from ..primitives import changed, meaning_of
 from ..schedules import Schedule
 from ..sleepers import address_of
@@ -32,6 +33,7 @@ from . import layout
 from .hooks import LOOK_UP
 from .layout import GROUPS, HEADER, NONE, ROW
 from .machine_code import turns
+from .sleepers import in_picoseconds
 from .stream import ClockedStream
 from .turns import NO_STREAM
 
@@ -43,9 +45,9 @@ _ORDER = (*stepped.KINDS, "pause", "futex_wait", "futex_wake")
 class ClockedEmulator(Emulator):
     """An emulator of which the earliest stream in virtual time goes next; see `Emulator`."""
 
-    def __init__(self, schedule: Schedule, limit: int, charges: Charges) -> None:
+    def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LoopWork) -> None:
         self._core = turns()
-        self._costs = charges.of_primitives()
+        self._costs = prices.steps
         self._special: dict[Any, Callable[..., Any]] = {
             meaning_of(atomics.pause): self._pause,
             meaning_of(atomics.futex_wait): self._futex_wait,
@@ -58,7 +60,7 @@ class ClockedEmulator(Emulator):
         self._of_row: list[ClockedStream | None] = []
         self._called = _look_of(self)
         self._words[layout.BUCKETS] = self._groups.ctypes.data
-        self._words[layout.WOKEN], self._words[layout.CLOCK] = charges.woken, charges.clock
+        self._words[layout.WOKEN], self._words[layout.CLOCK] = prices.woken, prices.clock
         self._words[layout.PATIENCE] = schedule.patience
         for kind, name in enumerate(_ORDER):
             self._words[layout.COSTS + kind] = self._costs[meaning_of(getattr(atomics, name))]
@@ -67,7 +69,7 @@ class ClockedEmulator(Emulator):
         for word, name in ((layout.CALL, "PyObject_CallNoArgs"), (layout.DECREF, "Py_DecRef")):
             self._words[word] = _address_of(getattr(ctypes.pythonapi, name))
         self._words[layout.JUMP] = _address_of(ctypes.CDLL(None).longjmp)
-        super().__init__(schedule, limit, charges)
+        super().__init__(schedule, limit, prices, work)
 
     # State in words.
 
@@ -146,7 +148,7 @@ class ClockedEmulator(Emulator):
                 stream.move(rows.data)
 
     def record(self, room: int) -> NDArray[np.int64]:
-        """Record the first steps of the runs from now on: return an array of (number of the stream, time after it)."""
+        """Record the first steps of the runs from now on: return an array of (number of the stream, ps after it)."""
         self._record = np.zeros((room, 2), np.int64)
         self._words[layout.RECORD], self._words[layout.ROOM] = self._record.ctypes.data, room
         return self._record
@@ -193,6 +195,8 @@ class ClockedEmulator(Emulator):
         words = self._words
         if words[layout.OVER]:
             raise GreenletExit
+        if self.words is not None:
+            cost = self.words.price(meaning, args)
         chosen = self._core.step(self._address, cost)
         if chosen >= 0:
             self._switch(chosen)
@@ -215,7 +219,9 @@ class ClockedEmulator(Emulator):
         return result
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
-        return None if self.trace is not None or PLACES.actions else stepped_loop(function)
+        if self.trace is not None or self.words is not None or PLACES.actions:
+            return None
+        return stepped_loop(function)
 
     def _pass_on(self, stream: ClockedStream | None) -> bool:
         assert stream is None, "only the hub passes the turn on"
@@ -245,8 +251,12 @@ class ClockedEmulator(Emulator):
     def _futex_wait(self, words: Any, i: Any, expected: Any, nanoseconds: Any) -> None:
         if (int(words[i]) ^ int(expected)) & LOW:
             return
+        self.sleep(address_of(words, i), in_picoseconds(int(nanoseconds)))
+
+    def sleep(self, word: int, picoseconds: int) -> None:
+        """Let the running stream sleep on the word at an address, for at most a time."""
         running = self._words[layout.RUNNING]
-        chosen = self._core.wait(self._address, address_of(words, i), int(nanoseconds))
+        chosen = self._core.wait(self._address, word, picoseconds)
         if chosen == NO_STREAM:
             self._hub.switch()
         elif chosen != running:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from ...loops.atomics import Words, call_at, words_at
 from ...loops.compiler import inline
 from ...loops.stepped.text import running_machine
+from ..virtual_time import NANOSECOND
 from . import sleepers, turns
 from .heap import take
 from .layout import (
@@ -79,11 +80,11 @@ def pause(address: int) -> int:
     return turns.pause(_words(address))
 
 
-def wait(address: int, word: int, nanoseconds: int) -> int:
+def wait(address: int, word: int, picoseconds: int) -> int:
     """Let the running stream sleep; return the stream that goes next."""
     header = _words(address)
     running = header[RUNNING]
-    sleepers.sleep(header, running, word, nanoseconds)
+    sleepers.sleep(header, running, word, picoseconds)
     rows_of(header)[running * ROW + FRESH] = 1
     return turns.pass_on(header, NONE)
 
@@ -186,7 +187,7 @@ def smp_clock() -> int:
     header = _words(running_machine())
     row = rows_of(header)[header[RUNNING] * ROW :]
     row[NOW] += header[CLOCK]
-    return int(row[NOW])
+    return int(row[NOW] // NANOSECOND)
 
 
 def smp_wait(word: int, expected: int, nanoseconds: int) -> int:
@@ -195,7 +196,7 @@ def smp_wait(word: int, expected: int, nanoseconds: int) -> int:
     if (words_at(word, 1)[0] ^ expected) & _LOW != 0:
         return 0
     running = header[RUNNING]
-    sleepers.sleep(header, running, word, nanoseconds)
+    sleepers.sleep(header, running, word, sleepers.in_picoseconds(nanoseconds))
     rows_of(header)[running * ROW + FRESH] = 1
     chosen = turns.pass_on(header, NONE)
     if chosen != running:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline
+from ..virtual_time import FOREVER, NANOSECOND
 from . import by_step
 from .heap import push, take
 from .layout import (
@@ -29,8 +30,6 @@ from .layout import (
     WOKEN,
     rows_of,
 )
-
-FOREVER = 1 << 61  # ns: a sleep of this length or more has no deadline
 
 
 @inline
@@ -57,8 +56,14 @@ def _group(header: Words, address: int) -> Words:
 
 
 @inline
-def sleep(header: Words, stream: int, address: int, nanoseconds: int) -> None:
-    """Let the running stream sleep on the word at an address."""
+def in_picoseconds(nanoseconds: int) -> int:
+    """Return the length of a sleep in ps; NEVER if it has no end."""
+    return NEVER if nanoseconds >= FOREVER else nanoseconds * NANOSECOND
+
+
+@inline
+def sleep(header: Words, stream: int, address: int, picoseconds: int) -> None:
+    """Let the running stream sleep on the word at an address; if the time is NEVER, only a wake-up ends the sleep."""
     rows = rows_of(header)
     row = rows[stream * ROW :]
     row[ASLEEP_ON], row[SINCE] = address, row[NOW]
@@ -72,8 +77,8 @@ def sleep(header: Words, stream: int, address: int, nanoseconds: int) -> None:
     else:
         rows[last * ROW + NEXT] = stream
     group[1] = stream
-    if nanoseconds < FOREVER:
-        row[UNTIL] = row[NOW] + nanoseconds
+    if picoseconds != NEVER:
+        row[UNTIL] = row[NOW] + picoseconds
         header[TIMED] += 1
         push(header, WAITING, stream, row[UNTIL])
 

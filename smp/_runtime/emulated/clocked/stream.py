@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..virtual_time import NANOSECOND
 from . import layout
 
 
@@ -44,8 +45,8 @@ class ClockedStream:
         return int(self._words[self._at + layout.NOW])
 
     @now.setter
-    def now(self, nanoseconds: int) -> None:
-        self._words[self._at + layout.NOW] = nanoseconds
+    def now(self, picoseconds: int) -> None:
+        self._words[self._at + layout.NOW] = picoseconds
 
     @property
     def word(self) -> int:
@@ -53,7 +54,7 @@ class ClockedStream:
 
     @property
     def since(self) -> int:
-        return int(self._words[self._at + layout.SINCE])
+        return int(self._words[self._at + layout.SINCE]) // NANOSECOND
 
 
 def _new() -> memoryview:

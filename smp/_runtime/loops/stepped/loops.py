@@ -53,7 +53,7 @@ def stepped_loop(function: Callable[..., Any]) -> SteppedLoop | None:
     """Return a loop as machine code that makes steps; None if it has to be interpreted."""
     if function not in _loops:
         numba()
-        one_piece = not POSSIBLE or any(_is_one_piece(value) for value in _reached(function, set()))
+        one_piece = not POSSIBLE or any(_is_one_piece(value) for value in reached(function, set()))
         _loops[function] = None if one_piece else SteppedLoop(function)
     return _loops[function]
 
@@ -63,7 +63,7 @@ def _is_one_piece(value: Any) -> bool:
     return hasattr(value, "py_func") or (bool(loop_name(value)) and not is_stream(value))
 
 
-def _reached(function: Any, seen: set[int]) -> Iterator[Any]:
+def reached(function: Any, seen: set[int]) -> Iterator[Any]:
     """Yield the functions that a loop may call, directly or through others."""
     if not isinstance(function, FunctionType) or id(function) in seen:
         return
@@ -79,4 +79,4 @@ def _reached(function: Any, seen: set[int]) -> Iterator[Any]:
             if hasattr(one, "meaning"):  # a primitive
                 continue
             yield one
-            yield from _reached(vars(one).get("__wrapped__", one) if isinstance(one, FunctionType) else one, seen)
+            yield from reached(vars(one).get("__wrapped__", one) if isinstance(one, FunctionType) else one, seen)

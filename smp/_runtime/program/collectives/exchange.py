@@ -68,6 +68,8 @@ class Exchange:
 
     def record(self, name: str, itemsize: int, read: int, written: int, began: float) -> None:
         """Record a collective that has ended: the bytes that this processor has read and written."""
+        if self.port.priced is not None:
+            self.port.priced(name, read, written)
         self.recorder.exchanged(name, itemsize, read, written, self.port.clock() - began)
 
     def agreed(self, name: str, mine: NDArray[Any]) -> str:

@@ -90,7 +90,7 @@ class Messenger:
         self._port, self._network = port, port.network
         self._one = 8 * self._network.longest  # bytes of one packet
         self.send_numbers, self._next = self._network.send_numbers, self._network.take
-        self.handlers = Handlers(port.rank)
+        self.handlers = self._network.handlers = Handlers(port.rank)
         self.sent = self.handled = self.deepest = 0
         self._running: list[Message] = []  # messages whose handlers run, the innermost last
         self._inside = self.running

@@ -11,6 +11,7 @@ from ...protocols.packet_heads import PARTIAL, PICKLED, TYPES
 from ...protocols.python_messages import FULL as FULL
 from ...protocols.python_messages import OTHER as OTHER
 from ...protocols.python_messages import POSTED as POSTED
+from .handlers import Handlers
 from .packets import decoded
 
 Packet = tuple[int, int, bytes | memoryview]
@@ -40,9 +41,12 @@ class Network(Protocol):
     ----------
     longest : int
         Largest number of words of a packet, at least 7.
+    handlers : Handlers or None
+        The handlers of this processor, once it has some.
     """
 
     longest: int
+    handlers: Handlers | None
 
     @property
     def transmissions(self) -> Transmissions | None:

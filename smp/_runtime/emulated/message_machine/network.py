@@ -1,0 +1,95 @@
+"""The network of a message machine as one processor uses it: each call takes the processor's own time."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ...loops.interpreter import here as running
+from ...program.messages.network import Packet
+from ...protocols import wait
+from ...protocols.packet_heads import PARTIAL, PICKLED, TYPES
+from ...shared_memory.memory import ProcessorMemory
+from ..networks.network import QueueNetwork
+from ..networks.queues import poll_for_loop, room_for
+from .queues import WireQueues, send, take
+
+_LANDED = struct.Struct("=qq")  # of the packet after a block: number of the port, bytes
+
+
+class WireNetwork(QueueNetwork):
+    """The network of one processor; see `Network`.
+
+    Attributes
+    ----------
+    interrupted : bool
+        Whether a message has interrupted the program: it then looks for no others.
+    """
+
+    interrupted = False
+    _queues: WireQueues
+
+    def __init__(
+        self,
+        memory: ProcessorMemory,
+        rank: int,
+        queues: WireQueues,
+        here: Callable[[], object],
+        aborted: Callable[[], object],
+    ) -> None:
+        super().__init__(memory, rank, queues, here, aborted)
+        queues.notify = self._wake
+
+    def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
+        interpreter, queues = running.interpreter, self._queues
+        assert interpreter is not None
+        if not interpreter.step(room_for, (queues, network, self._rank, to)):
+            return False
+        software, block = queues.software, self._block(head, data)
+        if block:
+            work, receiving, late = software.sending_block(block), software.receiving_block(block), 0
+        else:
+            work = software.sending(len(data), self._replies(head))
+            receiving, late = software.receiving(software.packets(len(data))), software.late
+        interpreter.pass_picoseconds(work - late)
+        packet = (self._rank, head, data)
+        posted: bool = interpreter.step(send, (queues, network, to, packet, block or len(data), block > 0, receiving))
+        interpreter.pass_picoseconds(late)
+        queues.watch()
+        return posted
+
+    def taken(self, how: Callable[..., Any], networks: int) -> tuple[int, Packet] | None:
+        interpreter, queues = running.interpreter, self._queues
+        assert interpreter is not None
+        found = interpreter.step(take, (queues, networks, self._rank, how is poll_for_loop))
+        if found is None:
+            if not self.interrupted:
+                interpreter.pass_picoseconds(queues.software.poll * networks.bit_count())
+            return None
+        network, (packet, receiving) = found
+        interpreter.pass_picoseconds(receiving)
+        queues.watch()
+        return network, packet
+
+    def _block(self, head: int, data: bytes) -> int:
+        """Return the bytes of the block for which a packet stands; 0 if it stands for itself."""
+        handler = self._handler(head)
+        return _LANDED.unpack(data)[1] if handler is not None and handler.own and handler.name == "block" else 0
+
+    def _replies(self, head: int) -> bool:
+        handler = self._handler(head)
+        return handler is not None and handler.replies
+
+    def _handler(self, head: int) -> Any:
+        return None if self.handlers is None else self.handlers.by_head.get(head & ~(TYPES | PARTIAL | PICKLED))
+
+    def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
+        interpreter, queues = running.interpreter, self._queues
+        assert interpreter is not None
+        began = interpreter.picoseconds()
+        status = super()._asleep(networks, room, ticket, deadline)
+        poll = 0 if queues.software.interrupts else queues.software.poll
+        if status == wait.OK and poll and any(networks >> k & 1 and queues.has_packet(k, self._rank) for k in (0, 1)):
+            interpreter.pass_picoseconds(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll
+        return status

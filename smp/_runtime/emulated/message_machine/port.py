@@ -1,0 +1,126 @@
+"""One processor's connection to a machine whose processors share no memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from numpy.typing import NDArray
+
+from ...memory.arrays import GlobalArray
+from ...program.port import Buffer, without_memory
+from ...protocols import wait
+from ...shared_memory.port import SharedMemoryPort
+from ..clocked.emulator import ClockedEmulator
+from ..port import EmulatedPort, Whole
+from .control import Control
+from .copies import Copies
+from .interrupts import Interrupts
+from .software import Software
+from .times import Times
+from .words import Words
+
+ROUNDS = 8
+"""Barriers whose latest arrivals are kept; at most three are open."""
+
+
+class Shared:
+    """State that the processors of one machine share.
+
+    Attributes
+    ----------
+    arrivals : dict
+        For each open barrier, by its ticket, the latest arrival so far.
+    """
+
+    def __init__(self, software: Software, times: Times, control: Control, copies: Copies) -> None:
+        self.software, self.times, self.control, self.copies = software, times, control, copies
+        self.arrivals: dict[int, int] = {}
+
+    def connect(self, processors: Whole, rank: int) -> MessagePort:
+        """Return the port of a processor."""
+        return MessagePort(processors, rank, self)
+
+
+class MessagePort(EmulatedPort):
+    """One processor's connection to a message machine; see `Port`."""
+
+    def __init__(self, processors: Whole, rank: int, shared: Shared) -> None:
+        super().__init__(processors, rank)
+        self._emulator = cast("ClockedEmulator", processors.emulator)
+        self._shared = shared
+        self._landing = 0  # when the last block that this processor has written arrives
+        if rank == 0:
+            processors.emulator.compute = self._compute_of(processors)
+            processors.emulator.words = Words(processors, shared.software, shared.times, shared.copies)
+
+    def _compute_of(self, processors: Whole) -> Callable[[int], None]:
+        """Return the function that lets the running processor compute."""
+        if not self._shared.software.interrupts:
+            return processors.emulator.pass_picoseconds
+        return Interrupts(self._emulator, processors).compute
+
+    def new_run(self) -> None:
+        super().new_run()
+        self._landing = 0
+        if self.rank == 0:
+            self._shared.copies.clear()
+            self._shared.arrivals.clear()
+
+    # Global arrays.
+
+    def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        local = SharedMemoryPort.get(self, array, index, out)
+        self._pay()
+        now = self._emulator.picoseconds()
+        self._emulator.pass_picoseconds(self._shared.copies.read(self.rank, array, index, now) - now)
+        return local
+
+    def put(self, array: GlobalArray, index: Any, values: Any) -> None:
+        SharedMemoryPort.put(self, array, index, values)
+        self._pay()
+        now = self._emulator.picoseconds()
+        sent, landed = self._shared.copies.write(self.rank, array, index, now)
+        self._emulator.pass_picoseconds(sent - now)
+        self._landing = max(self._landing, landed)
+
+    def fence(self) -> None:
+        """Wait until all that this processor has written has arrived."""
+        self._pay()
+        self._emulator.pass_picoseconds(max(0, self._landing - self._emulator.picoseconds()))
+
+    def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
+        raise without_memory("a loop on global arrays")
+
+    def _pay(self) -> None:
+        """Do the work for others that has come since the last call."""
+        debts = self._shared.copies.debts
+        owed, debts[self.rank] = debts[self.rank], 0
+        if owed:
+            self._emulator.pass_picoseconds(owed)
+
+    # Barriers.
+
+    def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
+        self._pay()
+        ticket = int(self.memory.sync[wait.ROUND])  # of the round that begins now
+        arrivals, now = self._shared.arrivals, self._emulator.picoseconds()
+        arrivals[ticket] = max(now, arrivals.get(ticket, 0))
+        arrivals.pop(ticket - ROUNDS, None)
+        return super().arrive(description, vote, block)
+
+    def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
+        found = super().leave(ticket, description, timeout)
+        over = self._shared.arrivals[ticket] + self._shared.control.barrier
+        self._emulator.pass_picoseconds(max(0, over - self._emulator.picoseconds()))
+        self._shared.copies.debts[self.rank] = 0
+        return found
+
+    def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
+        return self._within(timeout, description, vote)
+
+    def priced(self, name: str, read: int, written: int) -> None:
+        """Let a collective that has just ended take the time of this machine, of which a barrier is a part."""
+        control = self._shared.control
+        nbytes = max(read, written) if name.startswith(("broadcast", "gather")) else written
+        self._emulator.pass_picoseconds(max(0, control.time(name, nbytes) - control.barrier))

@@ -1,0 +1,127 @@
+"""The queues of a message machine: what is on the wires, and has come to a processor.
+
+    try_post     send      a step at the end of the sender's work: the packet is on the wires
+    courier      arrive    a step at the time of the next arrival: it wakes the processors to which something has come
+    poll         take      a step: the oldest that has come to this processor; then the processor receives it
+
+A courier is a stream of its own, which ends after its step and lets the next one begin.  The run cannot end, and no
+deadlock is found, while something is under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...loops.interpreter import here as running
+from ...program.messages.network import Packet
+from ...protocols.loop_packets import OF_LOOPS
+from ..networks.kinds import ROOM
+from ..networks.queues import Queues
+from .software import Software
+from .wires import Wires
+
+NEVER = 1 << 62
+Sent = tuple[Packet, int]
+"""A packet, and the processor time to receive it, in ps."""
+
+
+class WireQueues(Queues):
+    """The queues of all processors; see `Queues`.
+
+    Attributes
+    ----------
+    software : Software
+        The work at both ends.
+    wires : Wires
+        The way between them.
+    notify : callable
+        Wakes a processor; set by the networks of the processors.
+    """
+
+    def __init__(self, size: int, software: Software, wires: Wires) -> None:
+        self.software, self.wires = software, wires
+        self.notify: Callable[[int], object] = lambda rank: None
+        super().__init__(size, ROOM)
+
+    def clear(self) -> None:
+        super().clear()
+        self.wires.clear()
+        self._due = NEVER  # time of the courier that comes first
+        self._changed: set[int] = set()
+
+    def room_for(self, network: int, sender: int, to: int) -> int:
+        self._advance()
+        return ROOM if self.wires.has_room(network, sender) else 0
+
+    def has_packet(self, network: int, to: int) -> bool:
+        self._advance()
+        return self.wires.waiting(network, to)
+
+    def packets_left(self, to: int) -> bool:
+        return self.wires.left(to)
+
+    def send(self, network: int, to: int, packet: Packet, nbytes: int, block: bool, receiving: int) -> bool:
+        """Put a packet that stands for a number of bytes on the wires; return False if there is no room."""
+        self._advance()
+        return self.wires.post(_now(), network, packet[0], to, nbytes, block, (packet, receiving))
+
+    def take_sent(self, networks: int, to: int, for_loop: bool) -> tuple[int, Sent] | None:
+        """Take what has come first to a processor, from the networks in turn.
+
+        If ``for_loop``, a packet that is not of loops is returned, but stays.
+        """
+        self._advance()
+        turn = self._turns[to]
+        for network in (turn, 1 - turn):
+            if networks >> network & 1 and self.wires.waiting(network, to):
+                self._turns[to] = 1 - network
+                found: Sent = self.wires.first(network, to)
+                if not (for_loop and found[0][1] < OF_LOOPS):
+                    self.wires.take(_now(), network, to)
+                return network, found
+        return None
+
+    def watch(self) -> None:
+        """Have a courier come at the next arrival."""
+        due = self.wires.next_event()
+        if due is not None and due < self._due:
+            self._due = due
+            assert running.interpreter is not None
+            running.interpreter.spawn(0, self._carry, at=due)
+
+    def _carry(self) -> None:
+        assert running.interpreter is not None
+        for rank in running.interpreter.step(arrive, (self,)):
+            self.notify(rank)
+        if _now() >= self._due:
+            self._due = NEVER
+        self.watch()
+
+    def arrive(self) -> list[int]:
+        """Return the processors that something may have come to since the last courier."""
+        self._advance()
+        changed, self._changed = sorted(self._changed), set()
+        return changed
+
+    def _advance(self) -> None:
+        self._changed.update(self.wires.advance(_now()))
+
+
+def send(queues: WireQueues, network: int, to: int, packet: Packet, nbytes: int, block: bool, receiving: int) -> bool:
+    """Put a packet on the wires if there is room: one step."""
+    return queues.send(network, to, packet, nbytes, block, receiving)
+
+
+def take(queues: WireQueues, networks: int, to: int, for_loop: bool) -> tuple[int, Sent] | None:
+    """Take a packet: one step."""
+    return queues.take_sent(networks, to, for_loop)
+
+
+def arrive(queues: WireQueues) -> list[int]:
+    """Let all come that has arrived by now, and return the processors to which it has come: one step."""
+    return queues.arrive()
+
+
+def _now() -> int:
+    assert running.interpreter is not None
+    return running.interpreter.picoseconds()

@@ -1,0 +1,133 @@
+"""The loops over local data of the kernels can all be charged on emulated machines, and count the same each time."""
+
+import copy
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smp
+import smp.kernels
+from smp._runtime.emulated.local_work import Priced
+from smp._runtime.loops.compiler import is_stream, loop_name
+from smp.kernels.grids import blocked, red_black
+from smp.kernels.lists import fast, helman_jaja, lists, reid_miller, sampling, serial, sublists, wyllie
+from smp.kernels.messages import mesh, ring
+from smp.kernels.sorting import counting, distribution, halves, keys, parts
+
+ALEWIFE = smp.machines.load("alewife")
+NOT_DECLARED = ALEWIFE.replace("loops", {})
+N = 1000
+Case = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def loops_of_kernels() -> set[Any]:
+    found = set()
+    for module in pkgutil.walk_packages(smp.kernels.__path__, "smp.kernels."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if loop_name(value) and value.__module__ == module.name and not is_stream(value):
+                found.add(value)
+    return found
+
+
+def cases() -> Iterator[Case]:
+    """Yield every loop over local data of the kernels, with arguments."""
+    rng = np.random.default_rng(1)
+    numbers, whole = rng.random(N), rng.integers(0, 200, N)
+    images, part = rng.integers(0, 1 << 32, N).astype(np.uint64), rng.integers(0, 16, N).astype(np.uint16)
+    floors, places = np.sort(images[:15]), np.concatenate(([0], np.cumsum(np.bincount(part, minlength=16))[:-1]))
+    scale, rule = parts.Scale(0.0, 4095.0, False), (np.uint64(63),) * 5
+
+    yield parts.count_cells, (numbers, scale, np.zeros((2, parts.CELLS), np.uint32))
+    table, at = np.zeros(parts.CELLS, np.uint8), np.zeros(64, np.uint64)
+    yield parts.move, (numbers, scale, table, at, np.empty(N), None, 0)
+    yield parts.move, (numbers, scale, table, at, np.empty(N), np.empty(N, np.int64), 0)
+    yield halves.count_below, (numbers, 0.5)
+    yield halves.move_to_halves, (numbers, 0.5, np.empty(N), 0, int((numbers < 0.5).sum()))
+    yield counting.count, (whole, 0, np.zeros(200, np.uint8), np.zeros(200, np.uint32))
+    yield counting.write_runs, (np.cumsum(np.bincount(whole, minlength=200)), 0, 0, N, np.empty(N, np.int64))
+    yield distribution._digits, (images, np.uint64(4), np.uint64(255), np.empty(N, np.uint16))
+    yield distribution._count_up_to, (images, floors, np.empty(N, np.uint16))
+    yield distribution._take_turns, (images, floors, np.zeros(15, np.uint64), np.zeros(N, np.uint16))
+    yield distribution._tally, (part, np.zeros(16, np.int64))
+    yield distribution._list_places, (part, places.copy(), np.empty(N, np.int64))
+    yield distribution._deal, (np.empty(N, np.uint64), images, part, places.copy())
+    yield keys._to_images, (images, rule, np.empty(N, np.uint64))
+    yield keys._to_bits, (images, rule, np.empty(N, np.uint64))
+
+    grid = rng.random((34, 42))
+    yield red_black.relax_rectangle, (grid, 1, 33, 1, 41, 0, 0.3, 0.1)
+    yield blocked.relax_strip, (grid, 1, 33, 1, 1, 2, 0.3, 0.1)
+    yield blocked.relax_in_cache, (grid, 2, 0.3, 0.1)
+
+    order = rng.permutation(N)
+    successor = np.empty(N, np.int64)
+    successor[order] = np.append(order[1:], order[-1])
+    pairs = np.stack([successor, np.ones(N, np.int64)], axis=1)
+    links = np.array([[3, 1], [4, 2], [5, -1]])
+    key, found = (3, 1023, 5), np.zeros(3, np.int64)
+    yield sampling.far_jumps, (successor, 100, 8)
+    yield lists.survey, (successor, 0, N, found)
+    yield lists.survey_part, (successor, 0, N, found)
+    yield fast.copy_surveyed, (successor, np.empty(N, np.int64), 0, N, found)
+    yield fast.mark, (successor.copy(), np.arange(0, 100, 10), np.zeros(10, np.int64))
+    yield fast.begin, (np.array([[3, 1], [4, 2], [5, 2]]), 0, np.zeros(3, np.int64))
+    yield fast.finish, (np.zeros(N, np.int64), np.empty(N, np.int64), np.zeros(1 << 16, np.int64), -1)
+    yield sublists.offsets_along, (links, 0, np.zeros(3, np.int64))
+    starts = np.array([order[0]])
+    yield helman_jaja.walk, (successor, key, 0, starts, 4, np.empty(N, np.int64), np.zeros((1, 2), np.int64))
+    yield helman_jaja.scatter, (np.empty(N, np.int64), order, np.zeros(1, np.int64), np.full(1, N), 1, 4)
+    cursors = np.array([[0, order[0], 0]])
+    notes = np.empty(2 * N, np.int64)
+    yield reid_miller.advance, (successor, key, 0, 8, 4, cursors, 1, notes, notes.copy(), np.ones(1, np.int64))
+    yield reid_miller.scatter, (np.empty(N, np.int64), order, np.arange(N), N)
+    yield wyllie.jump, (pairs, pairs.copy())
+    yield serial.walk, (successor, int(order[0]), 0, 1, np.empty(N, np.int64))
+    yield mesh.approach, (rng.random(100), rng.random((4, 100)))
+    yield ring.multiply, (images.copy(),)
+
+
+CASES = list(cases())
+
+
+def test_the_cases_are_all_loops_over_local_data_of_the_kernels() -> None:
+    assert {loop for loop, _ in CASES} == loops_of_kernels()
+
+
+@pytest.mark.parametrize(("loop", "args"), CASES, ids=[f"{k}-{loop.__name__}" for k, (loop, _) in enumerate(CASES)])
+def test_a_loop_is_charged_and_computes_what_it_computes_on_the_host(loop: Any, args: Any) -> None:
+    work = Priced(NOT_DECLARED)
+    plain, first, second = (copy.deepcopy(args) for _ in range(3))
+    expected = loop(*plain)
+    charged = work.run(loop, first, {})
+    assert charged.cycles > 0
+    assert repr(charged.result) == repr(expected)
+    for ours, theirs in zip(first, plain, strict=True):
+        if isinstance(ours, np.ndarray):
+            assert ours.tobytes() == theirs.tobytes()
+    assert work.run(loop, second, {}) == charged
+
+
+def test_the_declared_cost_of_a_sweep_is_its_count_cell_by_cell() -> None:
+    """The sweep itself uses vectors; `relax_cells`, which gives the same grid, is what a machine without them does."""
+
+    @smp.local
+    def cells(grid, top, bottom, left, right, colour, quarter, keep):
+        return red_black.relax_cells(grid, top, bottom, left, right, colour, quarter, keep)
+
+    work = Priced(NOT_DECLARED)
+    for rows, columns in ((12, 9), (30, 70), (130, 20)):
+        args = (np.random.default_rng(2).random((rows, columns)), 1, rows - 1, 1, columns - 1, 0, 0.3, 0.1)
+        counted = work.run(cells, copy.deepcopy(args), {}).cycles
+        declared = work.run(red_black.relax_rectangle, copy.deepcopy(args), {}).cycles
+        assert declared == pytest.approx(counted, rel=0.02)
+
+
+def test_a_sweep_on_a_published_machine_takes_the_printed_time_of_a_point() -> None:
+    grid = np.random.default_rng(2).random((66, 66))
+    for colour in (red_black.RED, red_black.BLACK):
+        charged = Priced(ALEWIFE).run(red_black.relax_rectangle, (grid, 1, 65, 1, 65, colour, 0.3, 0.1), {})
+        assert charged.cycles == 93 * 64 * 64 / 2

@@ -1,0 +1,375 @@
+"""Machines without shared memory in virtual time: what messages, collectives and copies take."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import smp
+from smp import machines
+from smp._runtime.emulated.message_machine.times import balanced, hops
+from smp._runtime.emulated.message_machine.wires import FreeWires
+from smp.compiled import fetch_add, readfe, readff, writeef
+from smp.errors import Unsupported
+
+CM5, ALEWIFE = machines.load("cm5"), machines.load("alewife")
+BARE = ALEWIFE.replace("message.poll_empty", 0).replace("message.notify", "poll").replace("processor.interrupt", 0)
+"""Alewife without the parts of a cycle that depend on when a processor looks."""
+
+
+def cycles(seconds: float, file: machines.MachineFile = CM5) -> float:
+    return seconds * file.clock.hz
+
+
+def round_trips(proc: smp.Processor, others: list[int]) -> list[float]:
+    came: list[int] = []
+    pong = proc.handler(lambda message: came.append(message.source))
+    ping = proc.handler(lambda message: message.reply(pong), replies=True)
+    times = []
+    proc.barrier()
+    if proc.rank == 0:
+        for k, other in enumerate(others):
+            start = proc.clock()
+            proc.request(other, ping)
+            proc.wait_until(lambda k=k: len(came) > k)  # type: ignore[misc]
+            times.append(proc.clock() - start)
+    proc.barrier()
+    return times
+
+
+def test_a_send_takes_the_time_of_the_machine_file() -> None:
+    def program(proc: smp.Processor) -> tuple[float, float]:
+        replies = proc.handler(lambda message: None, replies=True)
+        plain = proc.handler(lambda message: None)
+        start = proc.clock()
+        proc.request(1, replies)
+        middle = proc.clock()
+        proc.send(1, plain)
+        return middle - start, proc.clock() - middle
+
+    with smp.emulated(2, machine=CM5) as machine:
+        request, send = machine.run(program).results[0]
+    assert cycles(request) == pytest.approx(CM5.message.request, abs=1e-3)
+    assert cycles(send) == pytest.approx(CM5.message.rpc, abs=1e-3)
+
+
+def test_a_round_trip_is_the_work_at_both_ends_and_the_wires() -> None:
+    others = [1, 3, 9, 63]
+    with smp.emulated(64, machine=BARE) as machine:
+        times = machine.run(round_trips, others).results[0]
+    message, network = BARE.message, BARE.network
+    word = 4 * BARE.clock.hz / network.link_bandwidth[0]
+    for other, time in zip(others, times, strict=True):
+        distance = hops(network, 64)(0, other)
+        ends = message.request + message.rpc + 2 * message.receive
+        wires = 2 * (network.latency + distance * network.hop + word)
+        assert cycles(time, BARE) == pytest.approx(ends + wires, abs=1e-2)
+
+
+def test_long_messages_take_a_packet_for_each_payload() -> None:
+    def program(proc: smp.Processor, count: int) -> float:
+        note = proc.handler(lambda message, *numbers: None)
+        start = proc.clock()
+        proc.send(1 - proc.rank, note, *range(count))
+        return proc.clock() - start
+
+    with smp.emulated(2, machine=CM5) as machine:
+        for count, packets in ((0, 1), (2, 1), (3, 2), (7, 4)):
+            time = machine.run(program, count).results[0]
+            assert cycles(time) == pytest.approx(CM5.message.rpc + (packets - 1) * CM5.message.inject, abs=1e-3)
+
+
+def test_collectives_take_the_published_times_after_the_last_arrival() -> None:
+    def program(proc: smp.Processor) -> list[float]:
+        proc.work(cycles=1000 * proc.rank)
+        start = proc.clock()
+        proc.barrier()
+        times = [proc.clock() - start]
+        for words in (1, 100):
+            start = proc.clock()
+            proc.reduce(np.ones(words, np.int32))
+            times.append(proc.clock() - start)
+        return times
+
+    with smp.emulated(8, machine=CM5) as machine:
+        results = machine.run(program).results
+    control = CM5.control
+    for rank, (barrier, one, hundred) in enumerate(results):
+        assert cycles(barrier) == pytest.approx(1000 * (7 - rank) + control.barrier, abs=1e-2)
+        assert cycles(one) == pytest.approx(control.combine.start + control.combine.per_word, abs=1e-2)
+        assert cycles(hundred) == pytest.approx(control.combine.start + 100 * control.combine.per_word, abs=1e-2)
+
+
+def test_a_copy_in_is_a_request_and_a_block_from_each_owner() -> None:
+    def program(proc: smp.Processor, array: Any) -> float:
+        with proc.superstep() as step:
+            start = proc.clock()
+            if proc.rank == 0:
+                step.copy_in(array, slice(100, 200))  # those of processor 1
+            return proc.clock() - start
+
+    with smp.emulated(2, machine=BARE) as machine:
+        time = machine.run(program, machine.zeros(200)).results[0]
+    message, block, network = BARE.message, BARE.block, BARE.network
+    wire = network.latency + network.hop
+    link = BARE.clock.hz / network.link_bandwidth[0]
+    there = message.request + wire + 4 * link + message.receive
+    back = block.start + wire + 4 * link + 800 * BARE.clock.hz / block.bandwidth + message.receive
+    assert cycles(time, BARE) == pytest.approx(there + back, abs=1e-1)
+
+
+def test_owners_pay_for_what_others_read_and_write() -> None:
+    def program(proc: smp.Processor, array: Any) -> None:
+        with proc.superstep() as step:
+            if proc.rank:
+                step.copy_in(array, slice(0, 100))
+            step.compute()
+            if proc.rank:
+                step.copy_out(array, slice(0, 100), np.ones(100))
+
+    def spread(p: int) -> Any:
+        with smp.emulated(p, machine=CM5) as machine:
+            steps = machine.run(program, machine.zeros(100 * p)).steps
+        return steps
+
+    assert spread(8)["copy_out"].max() > 3 * spread(2)["copy_out"].max()
+
+
+def test_interrupts_take_their_time_from_the_computation() -> None:
+    body, work = 1000, 20_000
+
+    def program(proc: smp.Processor, count: int) -> tuple[float, float, list[float]]:
+        came: list[float] = []
+
+        def handle(message: smp.Message) -> None:
+            came.append(proc.clock())
+            proc.work(cycles=body)
+
+        note = proc.handler(handle)
+        proc.barrier()
+        start = proc.clock()
+        if proc.rank == 0:
+            proc.work(cycles=work)
+        else:
+            for _ in range(count):
+                proc.send(0, note)
+        return start, proc.clock(), came
+
+    with smp.emulated(2, machine=ALEWIFE) as machine:
+        for count in (0, 1, 5):
+            start, end, came = machine.run(program, count).results[0]
+            each = ALEWIFE.processor.interrupt + ALEWIFE.message.receive + body
+            assert len(came) == count
+            assert cycles(end - start, ALEWIFE) == pytest.approx(work + count * each, abs=1e-2)
+            assert all(start < time < end for time in came)
+            assert np.all(np.diff(came) >= body / ALEWIFE.clock.hz)  # a handler runs to its end
+
+
+def test_a_machine_that_polls_handles_messages_after_the_computation() -> None:
+    def program(proc: smp.Processor) -> list[float]:
+        came: list[float] = []
+        note = proc.handler(lambda message: came.append(proc.clock()))
+        proc.barrier()
+        if proc.rank:
+            proc.send(0, note)
+        else:
+            proc.work(cycles=10_000)
+            came.append(proc.clock())
+            proc.wait_until(lambda: len(came) == 2)
+        return came
+
+    with smp.emulated(2, machine=CM5) as machine:
+        worked, handled = machine.run(program).results[0]
+    assert worked < handled < worked + 200 / CM5.clock.hz
+
+
+def test_runs_repeat_to_the_last_picosecond() -> None:
+    def program(proc: smp.Processor, array: Any) -> list[float]:
+        times = round_trips(proc, [1, 2, 3])
+        with proc.superstep() as step:
+            step.copy_in(array, slice(proc.rank, None, 3))
+        return [*times, proc.clock(), proc.reduce(proc.rank)]
+
+    found = []
+    for _ in range(3):
+        with smp.emulated(4, machine="cm5") as machine:
+            found += [machine.run(program, machine.zeros(50)).results for _ in range(2)]
+    assert all(one == found[0] for one in found)
+
+
+def test_the_machine_flat_is_the_default_one() -> None:
+    def program(proc: smp.Processor, array: Any) -> float:
+        with proc.superstep() as step:
+            mine = step.copy_in(array, proc.block(len(array)))
+            step.compute()
+            step.copy_out(array, proc.block(len(array)), mine + 1)
+        return proc.clock()
+
+    found = []
+    for options in ({"machine": "flat"}, {"schedule": "clock"}):
+        with smp.emulated(3, **options) as machine:
+            found.append(machine.run(program, machine.zeros(1000)).results)
+    assert found[0] == found[1]
+
+
+def test_processors_are_those_of_the_file_by_default() -> None:
+    with smp.emulated(machine="ipsc1") as machine:
+        assert machine.size == 16
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({}, TypeError, "needs a number of processors, or a machine"),
+        ({"machine": "cm5", "charges": smp.Charges()}, ValueError, "charges and a network of its own"),
+        ({"machine": "cm5", "network": smp.networks.ideal()}, ValueError, "charges and a network of its own"),
+        ({"machine": "cm5", "schedule": "seeded"}, ValueError, 'needs schedule="clock"'),
+        ({"machine": "cm6"}, smp.errors.MachineFileError, "there is no machine 'cm6'"),
+        ({"machine": "powerchallenge"}, Unsupported, "described but not emulated"),
+        ({"processors": 12, "machine": "ipsc1"}, smp.errors.MachineFileError, "a hypercube must be a power of two"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        smp.emulated(**options)
+
+
+def test_loops_on_global_arrays_need_shared_memory() -> None:
+    def program(proc: smp.Processor, array: Any) -> None:
+        with proc.superstep() as step:
+            step.copy_in_by(len, array)
+
+    with (
+        smp.emulated(2, machine="cm5") as machine,
+        pytest.raises(smp.errors.ProcessorRaised, match=r"Unsupported: a loop on global arrays needs memory"),
+    ):
+        machine.run(program, machine.zeros(4))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["cm5", "alewife", "atm", "ipsc1"]),
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 1), st.integers(0, 15), st.integers(0, 15)), max_size=40),
+)
+def test_free_wires_lose_nothing_and_keep_the_order(name: str, posts: list[tuple[int, int, int, int]]) -> None:
+    from smp._runtime.emulated.message_machine.times import Times
+
+    file = machines.load(name)
+    times = Times(file, 16)
+    wires = FreeWires(16, times)
+    sent: dict[tuple[int, int, int], list[int]] = {}
+    for number, (now, channel, source, to) in enumerate(sorted(posts)):
+        assert wires.post(now, channel, source, to, 8, False, (source, number))
+        sent.setdefault((channel, source, to), []).append(number)
+    came: dict[tuple[int, int, int], list[int]] = {}
+    while (due := wires.next_event()) is not None:
+        for node in wires.advance(due):
+            for channel in range(2):
+                while wires.waiting(channel, node):
+                    source, number = wires.first(channel, node)
+                    wires.take(due, channel, node)
+                    came.setdefault((channel, source, node), []).append(number)
+    assert came == sent
+    assert not any(wires.left(node) for node in range(16))
+
+
+def test_hops_of_each_kind_of_network() -> None:
+    tree, mesh = hops(CM5.network, 64), hops(ALEWIFE.network, 64)
+    cube = hops(machines.load("ipsc1").network, 16)
+    assert [tree(0, k) for k in (0, 1, 3, 4, 15, 16, 63)] == [0, 2, 2, 4, 4, 6, 6]
+    assert [mesh(0, k) for k in (0, 1, 7, 8, 63)] == [0, 1, 7, 1, 14]
+    assert [cube(5, k) for k in (5, 4, 7, 10)] == [0, 1, 1, 4]
+    assert balanced(12, 2) == (4, 3)
+
+
+def test_a_run_has_an_account_of_its_loops() -> None:
+    @smp.local
+    def summed(a: Any) -> float:
+        total = 0.0
+        for x in a:
+            total += x
+        return total
+
+    def program(proc: smp.Processor) -> float:
+        return summed(np.ones(10 * (proc.rank + 1)))
+
+    with smp.emulated(2, machine=CM5) as machine:
+        run = machine.run(program)
+    ops = CM5.processor.ops
+    assert run.results == [10.0, 20.0]
+    assert run.machine == "cm5"
+    (charge,) = run.charges
+    assert (charge.way, charge.calls) == ("counted", 2)
+    assert charge.cycles >= 30 * (ops.load + ops.flop)
+    with smp.host(1) as machine:
+        run = machine.run(lambda proc: None)
+    assert (run.machine, run.charges) == ("", ())
+
+
+def test_an_operation_on_a_word_of_another_processor_is_a_request_and_a_reply() -> None:
+    def program(proc: smp.Processor, words: Any, cells: Any) -> list[float]:
+        proc.barrier()
+        times = []
+        if proc.rank == 0:
+            for act in (
+                lambda: fetch_add(words.view, 0, 1),  # the processor's own
+                lambda: fetch_add(words.view, 15, 1),  # of processor 1
+                lambda: cells.writeef(1, 7),
+                lambda: cells.readfe(1),
+            ):
+                start = proc.clock()
+                act()
+                times.append(proc.clock() - start)
+        proc.barrier()
+        return times
+
+    with smp.emulated(2, machine=BARE) as machine:
+        times = machine.run(program, machine.zeros(16, np.int64), machine.cells(2, padded=True)).results[0]
+    message, network = BARE.message, BARE.network
+    wire = network.latency + network.hop + 8 * BARE.clock.hz / network.link_bandwidth[0]
+    trip = message.request + message.rpc + 2 * (message.receive + wire)
+    own, *others = [cycles(time, BARE) for time in times]
+    assert own == pytest.approx(8 * BARE.processor.copy_per_byte, abs=1e-2)
+    assert others == pytest.approx([trip] * 3, abs=1e-1)
+
+
+def test_many_requests_to_one_processor_queue_there() -> None:
+    def program(proc: smp.Processor, words: Any) -> float:
+        proc.barrier()
+        start = proc.clock()
+        fetch_add(words.view, 0, 1)
+        return proc.clock() - start
+
+    def slowest(p: int) -> float:
+        with smp.emulated(p, machine=BARE) as machine:
+            words = machine.zeros(p, np.int64)
+            run = machine.run(program, words)
+            assert words[0] == p
+            return cycles(max(run.results), BARE)
+
+    service = BARE.message.receive + BARE.message.rpc
+    assert slowest(32) - slowest(16) == pytest.approx(16 * service, rel=0.05)
+
+
+@smp.stream
+def taken_and_put(cells: Any, i: int, times: int) -> int:
+    for _ in range(times):
+        writeef(cells, i, readfe(cells, i) + 1)
+    return readff(cells, i)
+
+
+def test_operations_on_cells_in_loops_take_as_long_as_from_python() -> None:
+    def program(proc: smp.Processor, cells: Any, rounds: int) -> tuple[float, int]:
+        proc.barrier()
+        start = proc.clock()
+        found = taken_and_put(cells, 1, rounds) if proc.rank == 0 else 0
+        return proc.clock() - start, found
+
+    with smp.emulated(2, machine=BARE) as machine:
+        cells = machine.cells(2, full=True)
+        (short, _), _ = machine.run(program, cells, 1).results
+        (long, found), _ = machine.run(program, cells, 11).results
+    assert found == 12
+    assert long - short == pytest.approx(20 * short / 3, rel=1e-6)
