@@ -81,8 +81,8 @@ def _load(loads: dict[str, dict[int, Interference]]) -> Figure:
         [panel(name, of) for name, of in loads.items()],
         share_y="row",
         legend_at="below",
-        remarks="The network takes one word per cycle from a processor. Retries are free as long as it has room. On the "
-        "left it has none, so that retries wait behind loads: each takes up to 390 cycles.",
+        remarks="The network takes one word per cycle from a processor. Retries are free as long as it has room. On "
+        "the left it has none, so that retries wait behind loads: each takes up to 390 cycles.",
     )
 
 
