@@ -95,7 +95,8 @@ def test_loads_come_one_a_cycle_at_most() -> None:
     rates = [read_bandwidth(QUIET, streams, 8, elements=40_000) for streams in (10, 20, 40, 100)]
     assert rates[:3] == sorted(rates[:3])
     assert all(2.0e9 < rate < 2.08e9 for rate in rates[2:])
-    assert rates[0] == pytest.approx(10 * 8 * 8 / 176 * 260e6, rel=0.05)  # a window of 8 in 170 cycles and some waits
+    bound = 10 * 8 * 8 / 170 * 260e6  # ten windows of 8 words in each latency, if no two words meet in a bank
+    assert 0.85 * bound < rates[0] < bound
 
 
 def test_work_between_loads_takes_the_issue_slots() -> None:

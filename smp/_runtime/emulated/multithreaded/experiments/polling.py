@@ -2,7 +2,7 @@
 
     work        streams that load words all the time, and could use all issue slots
     waiting     streams that each wait at a word of their own, again and again
-    fills       every so many cycles, a short thread fills such a word
+    fills       at equal distances in time, a short thread fills such a word
 
 A waiting stream sends a word into the network for each retry.  A thread that traps sends none, but the runtime takes
 instruction words for the trap.  Both take from the work.  So for each length of the waits there is a best number of
