@@ -104,7 +104,7 @@ class Emulation:
     @property
     def cycle(self) -> int:
         """The last cycle in which something has happened."""
-        return int(self._state.header[layout.NOW])
+        return int(self._state.counters[layout.NOW])
 
     @property
     def seconds(self) -> float:
@@ -119,7 +119,7 @@ class Emulation:
     @property
     def changes(self) -> list[Change]:
         """The first changes of mode of threads, in the order of time."""
-        return [Change(*map(int, row)) for row in self._state.log[: self._state.header[layout.LOGGED]]]
+        return [Change(*map(int, row)) for row in self._state.log[: self._state.counters[layout.LOGGED]]]
 
     def make_empty(self, addresses: ArrayLike) -> None:
         """Set the full/empty bits of some words to empty."""
@@ -160,7 +160,7 @@ class Emulation:
             raise ValueError(f"processor {processor} has only {row[layout.STREAMS]} streams, and all are in use")
         if cycle <= self.cycle:
             raise ValueError(f"cycle={cycle} must come after the current cycle, {self.cycle}")
-        thread = int(begin_at(settings, state.header.ctypes.data, processor, at.word, cycle))
+        thread = int(begin_at(settings, state.arrays, processor, at.word, cycle))
         if thread == layout.NONE:
             raise ValueError(f"the emulation has room for {len(state.threads)} threads: open it with more (threads=)")
         for register, value in (registers or {}).items():
@@ -180,11 +180,11 @@ class Emulation:
         RuntimeError
             If a thread starts a stream and there is none, or creates more threads than the emulation has room for.
         """
-        status = run_until(self._settings, self._state.header.ctypes.data, until)
+        status = run_until(self._settings, self._state.arrays, until)
         if status == layout.STUCK and until == FOREVER:
             raise DeadlockError(self._waiting())
         if status in _FAILURES:
-            thread = int(self._state.header[layout.CULPRIT])
+            thread = int(self._state.counters[layout.CULPRIT])
             word = int(self._state.threads[thread, layout.PC])
             error, why = _FAILURES[status]
             raise error(f"thread {thread}, cycle {self.cycle}, near word {word} of the program: {why}")
@@ -192,10 +192,10 @@ class Emulation:
 
     def _waiting(self) -> str:
         state = self._state
-        threads = state.threads[: state.header[layout.THREADS]]
+        threads = state.threads[: state.counters[layout.THREADS]]
         at = sorted(set(threads[threads[:, layout.WAITS] == layout.QUEUED, layout.AT].tolist()))
         return (
-            f"at cycle {self.cycle}, all {state.header[layout.LIVE]} threads wait, and no other thread is left to "
+            f"at cycle {self.cycle}, all {state.counters[layout.LIVE]} threads wait, and no other thread is left to "
             f"change the words at {at}"
         )
 
