@@ -10,14 +10,14 @@ from smp.machines import MachineFile
 from smp.models.supersteps.access import fit_family
 from smp.models.supersteps.cost import predict
 from smp.models.supersteps.published import CACHE_WORDS
-from smp.models.supersteps.suites import sizes
 
 from .patterns import Family, measured
 
 TIERS = (CACHE_WORDS, np.inf)
 BEST = {"good": "HrHwM-c", "bad": "HrHwM"}
 """The most accurate function of each family, which gives its end of the interval."""
-BAD_SIZES, QUICK_BAD = (5_000, 20_000, 50_000, 150_000, 300_000), (5_000, 20_000, 50_000)
+BAD, QUICK_BAD = (5_000, 20_000, 50_000, 100_000), (5_000, 20_000, 50_000)
+GOOD = (5_000, 20_000, 50_000, 150_000, 300_000, 550_000, 1_000_000, 1_900_000)
 QUICK_GOOD = (5_000, 50_000, 300_000, 550_000, 1_000_000, 1_900_000)
 
 
@@ -35,8 +35,8 @@ class Fitted:
     def __init__(self, machine: MachineFile, p: int, quick: bool) -> None:
         self.p = p
         by_family: dict[Family, tuple[int, ...]] = {
-            "good": QUICK_GOOD if quick else sizes("default"),
-            "bad": QUICK_BAD if quick else BAD_SIZES,
+            "good": QUICK_GOOD if quick else GOOD,
+            "bad": QUICK_BAD if quick else BAD,
         }
         self.suites = {family: measured(machine, family, p, chosen) for family, chosen in by_family.items()}
         fits = {family: fit_family(family, p, suites, TIERS) for family, suites in self.suites.items()}

@@ -26,7 +26,7 @@ from .functions import Fitted
 from .patterns import WORD
 
 PROGRAMS: dict[str, Callable[..., Any]] = {"radix": sort_radix, "sample": sort_sample, "column": sort_column}
-KEYS, QUICK = (50_000, 250_000, 500_000), (50_000,)
+KEYS, QUICK = (50_000, 150_000, 300_000), (50_000,)
 """Keys of each processor, of the study's."""
 Times = dict[str, dict[int, tuple[float, float, float]]]
 """For each program and number of keys: good, measured and bad seconds."""
