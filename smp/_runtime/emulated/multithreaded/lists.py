@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...loops.atomics import words_at
 from ...loops.compiler import inline, merged
 from . import layout
-from .state import BUCKETS, MANY, Arrays, counters, cycles, links, processor_at, thread_at
+from .state import BUCKETS, Arrays, array_at, counters, cycles, links, processor_at, thread_at
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.argsort([((1 << place) * int(_DE_BRUIJN) % (1 << 64)) >> 58 for place in range(64)])
@@ -30,22 +29,22 @@ def put(s: Arrays, entry: int, cycle: int) -> None:
     bucket = cycle & (BUCKETS - 1)
     cycles(s)[entry] = cycle
     links(s)[entry] = layout.NONE
-    if words_at(s.first, MANY)[bucket] == layout.NONE:
-        words_at(s.first, MANY)[bucket] = entry
-        words_at(s.marks, MANY)[bucket >> 6] |= 1 << (bucket & 63)
+    if array_at(s.first)[bucket] == layout.NONE:
+        array_at(s.first)[bucket] = entry
+        array_at(s.marks)[bucket >> 6] |= 1 << (bucket & 63)
     else:
-        links(s)[words_at(s.last, MANY)[bucket]] = entry
-    words_at(s.last, MANY)[bucket] = entry
+        links(s)[array_at(s.last)[bucket]] = entry
+    array_at(s.last)[bucket] = entry
 
 
 @merged
 def empty_bucket(s: Arrays, cycle: int) -> int:
     """Take all entries out of the bucket of a cycle; return the first one, or NONE."""
     bucket = cycle & (BUCKETS - 1)
-    first = words_at(s.first, MANY)[bucket]
+    first = array_at(s.first)[bucket]
     if first != layout.NONE:
-        words_at(s.first, MANY)[bucket] = layout.NONE
-        words_at(s.marks, MANY)[bucket >> 6] &= ~(1 << (bucket & 63))
+        array_at(s.first)[bucket] = layout.NONE
+        array_at(s.marks)[bucket >> 6] &= ~(1 << (bucket & 63))
     return int(first)
 
 
@@ -54,7 +53,7 @@ def next_bucket(s: Arrays, cycle: int) -> int:
     """Return the next cycle after ``cycle`` whose bucket has entries, or NONE; they may belong to a later round."""
     place = (cycle + 1) & (BUCKETS - 1)
     word = place >> 6
-    marks = words_at(s.marks, MANY)
+    marks = array_at(s.marks)
     bits = marks[word] & (-1 << (place & 63))
     for _ in range(BUCKETS // 64 + 1):
         if bits != 0:

@@ -130,6 +130,12 @@ class State:
 
 
 @merged
+def array_at(address: int) -> Words:
+    """Return the array at an address."""
+    return words_at(address, MANY)
+
+
+@merged
 def counters(s: Arrays) -> Words:
     """Return the counters."""
     return words_at(s.counters, layout.COUNTERS)
@@ -138,13 +144,13 @@ def counters(s: Arrays) -> Words:
 @merged
 def links(s: Arrays) -> Words:
     """Return, for each operation and thread, the next one in its list."""
-    return words_at(s.link, MANY)
+    return array_at(s.link)
 
 
 @merged
 def cycles(s: Arrays) -> Words:
     """Return, for each operation and thread, its cycle."""
-    return words_at(s.when, MANY)
+    return array_at(s.when)
 
 
 @merged
