@@ -22,7 +22,7 @@ from ...loops.compiler import inline, merged
 from . import layout
 from .lists import put, take
 from .settings import Settings
-from .state import Arrays, array_at, counters, ends_at, memory_at, operation_at, processor_at, slot_at, totals_at
+from .state import Arrays, at, counters, ends_at, memory_at, operation_at, processor_at, slot_at, totals_at
 from .trapped import serve
 
 
@@ -130,20 +130,18 @@ def served_at(m: Settings, s: Arrays, operation: int, slot: int, arrival: int, c
     ``before`` is the tag that the word had before the operation.
     """
     row = operation_at(s, operation)
-    caches = array_at(s.caches)
     settled = layout.NONE if slot == layout.NONE else slot_at(s, slot)[layout.SETTLED]
     if changes == 0 and settled != layout.NONE:
-        start = max(arrival, caches[row[layout.MODULE]])
-        caches[row[layout.MODULE]] = start + m.hot_access
+        start = max(arrival, at(s.caches, row[layout.MODULE])[0])
+        at(s.caches, row[layout.MODULE])[0] = start + m.hot_access
         if row[layout.OUTCOME] != layout.AGAIN:
             start = max(start, settled)
         return int(start + m.hot_access)
-    banks = array_at(s.banks)
-    start = max(arrival, banks[row[layout.BANK]])
+    start = max(arrival, at(s.banks, row[layout.BANK])[0])
     answered = start + m.access
-    banks[row[layout.BANK]] = answered + (m.access if changes == 2 else 0)
+    at(s.banks, row[layout.BANK])[0] = answered + (m.access if changes == 2 else 0)
     if slot != layout.NONE:
-        slot_at(s, slot)[layout.SETTLED] = banks[row[layout.BANK]]
+        slot_at(s, slot)[layout.SETTLED] = at(s.banks, row[layout.BANK])[0]
         slot_at(s, slot)[layout.BEFORE] = before
     return int(answered)
 
@@ -155,15 +153,15 @@ def send(m: Settings, s: Arrays, p: int, now: int) -> None:
     row = processor_at(s, p)
     operation = row[layout.PORT_FIRST]
     module = operation_at(s, operation)[layout.MODULE]
-    if row[layout.PORT_FREE] > tick or array_at(s.links)[module] > tick + (m.buffers - 1) * m.link:
+    if row[layout.PORT_FREE] > tick or at(s.links, module)[0] > tick + (m.buffers - 1) * m.link:
         totals_at(s, p)[layout.HELD_UP] += 1
         return
     take(s, p, layout.PORT_FIRST)
     counters(s)[layout.IN_PORTS] -= 1
     totals_at(s, p)[layout.WORDS_SENT] += 1
     row[layout.PORT_FREE] = tick + m.link
-    left = max(tick, array_at(s.links)[module])
-    array_at(s.links)[module] = left + m.link
+    left = max(tick, at(s.links, module)[0])
+    at(s.links, module)[0] = left + m.link
     arrival, address = left + m.crossing, operation_at(s, operation)[layout.ADDRESS]
     slot, before, seen = layout.NONE, 0, 0
     if address < s.memory_room:
