@@ -32,9 +32,13 @@ def parts_of(file: MachineFile, size: int) -> Parts:
         from .message_machine.parts import message_machine
 
         return message_machine(file, size)
+    if file.streams is not None:
+        from .multithreaded.parts import multithreaded_machine
+
+        return multithreaded_machine(file, size)
     raise Unsupported(
         f"the machine {file.name!r} has shared memory of the form {file.memory.shared if file.memory else None!r}, "
-        "which is described but not emulated; machines with the table [primitives] or [message] are"
+        "which is described but not emulated; machines with the table [primitives], [message] or [streams] are"
     )
 
 

@@ -196,7 +196,7 @@ class ClockedEmulator(Emulator):
         if words[layout.OVER]:
             raise GreenletExit
         if self.words is not None:
-            cost = self.words.price(meaning, args)
+            cost = 0  # its price depends on the accesses of others, so it is known when its turn has come
         chosen = self._core.step(self._address, cost)
         if chosen >= 0:
             self._switch(chosen)
@@ -204,6 +204,8 @@ class ClockedEmulator(Emulator):
                 self._look_up()
         elif chosen == LOOK_UP:
             self._look_up()
+        if self.words is not None:
+            self.pass_picoseconds(self.words.price(meaning, args))
         if self.trace is not None:
             stream = self.running
             assert stream is not None
@@ -217,6 +219,15 @@ class ClockedEmulator(Emulator):
         if changed(meaning, args, result):
             words[layout.VAIN] = 0
         return result
+
+    def pass_picoseconds(self, picoseconds: int) -> None:
+        """Advance the virtual time of the running stream.
+
+        If its steps use what others use as well, it is chosen again before the next one: others may be earlier now.
+        """
+        super().pass_picoseconds(picoseconds)
+        if self.words is not None and self.running is not None:
+            self.running.set(layout.FRESH, 0)
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         if self.trace is not None or self.words is not None or PLACES.actions:
