@@ -45,12 +45,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "network.kind": "fat-tree",
         "network.arity": 4,
         "network.hop": 14.4 / 2,
-        "network.link_bandwidth": (
-            20e6 * 20 / 16,
-            40e6 * 20 / 16,
-            80e6 * 20 / 16,
-            64 * 5e6 * 20 / 16,
-        ),  # of 20 bytes, 16 are data
+        "network.link_bandwidth": (25e6, 50e6, 100e6),  # of whole packets; printed are 20, 40 and 80 MB/s of data
         "network.routing": "up-random",
         "interface.channels": 2,
         "memory.shared": "none",
