@@ -27,8 +27,9 @@ class Blocks:
     packets : int or array_like of int, shape (nodes, transfers)
         Packets of each transfer.
     barrier_every : int
-        Number of transfers after which a node waits until it has received what was sent to it, and enters a barrier; 0
-        for no barriers.
+        Number of transfers after which a node enters a barrier; 0 for no barriers.
+    barrier_after : {"received", "sent"}
+        When a node enters: as soon as it has also received all that was sent to it until then, or before.
     poll : {"empty", "once", "none"}
         Polls after each packet that is sent: until nothing is there, one, or none. A machine whose packets interrupt
         the processor receives all packets that are there.
@@ -49,6 +50,7 @@ class Blocks:
     targets: ArrayLike
     packets: ArrayLike
     barrier_every: int = 0
+    barrier_after: str = "received"
     poll: str = "empty"
     wait: float = 0.0
     interleave: int = 1
@@ -80,15 +82,20 @@ class Loaded:
         if blocks.barrier_every and not prices.barrier:
             raise ValueError("barrier_every is not 0, but this machine has no network for barriers: set it to 0")
         phases = max(1, -(-transfers // every))
+        early = blocks.barrier_every > 0 and blocks.barrier_after == "sent"
         self._transfers = np.zeros((nodes, max(1, transfers), layout.TRANSFER), np.int64)
         self._transfers[:, :transfers, layout.TO] = targets
         self._transfers[:, :transfers, layout.LEFT] = packets
-        self._phases = np.zeros((nodes, phases, layout.PHASE_ROW), np.int64)
+        self._phases = np.zeros((nodes, phases + early, layout.PHASE_ROW), np.int64)  # the last one only collects
+        rows = self._phases[:, :phases]
         firsts = np.arange(phases) * every
-        self._phases[:, :, layout.BEGIN] = firsts
-        self._phases[:, :, layout.FINISH] = np.minimum(firsts + every, transfers)
-        self._phases[:, :, layout.EXPECTED] = _expected(targets, packets, phases, every)
-        self._phases[:, :, layout.MEETS] = blocks.barrier_every > 0
+        rows[:, :, layout.BEGIN], rows[:, :, layout.FINISH] = firsts, np.minimum(firsts + every, transfers)
+        rows[:, :, layout.MEETS] = blocks.barrier_every > 0
+        expected = _expected(targets, packets, phases, every)
+        if early:
+            self._phases[:, -1, layout.EXPECTED] = expected[:, -1]
+        else:
+            rows[:, :, layout.EXPECTED] = expected
         self._set_rows(blocks, state)
 
     def _set_rows(self, blocks: Blocks, state: State) -> None:
@@ -122,6 +129,8 @@ def _checked(blocks: Blocks, nodes: int) -> tuple[Array, Array]:
         raise ValueError(f"packets are {blocks.packets!r}; they must be integers from 0 to {MOST - 1}")
     if blocks.poll not in POLLS:
         raise ValueError(f"poll is {blocks.poll!r}; it must be one of {', '.join(map(repr, POLLS))}")
+    if blocks.barrier_after not in ("received", "sent"):
+        raise ValueError(f"barrier_after is {blocks.barrier_after!r}; it must be 'received' or 'sent'")
     for name, least in (("barrier_every", 0), ("wait", 0), ("interleave", 1), ("batch", 1), ("turn", 0), ("spread", 0)):
         if not getattr(blocks, name) >= least:
             raise ValueError(f"{name} is {getattr(blocks, name)}; it must be at least {least}")
