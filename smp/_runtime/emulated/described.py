@@ -1,4 +1,9 @@
-"""The parts of the emulated machine that a machine file describes: its tables choose them."""
+"""The parts of the emulated machine that a machine file describes: its tables choose them.
+
+[primitives]                    fixed charges; messages take no time, or collide if the file has [message], too
+[message]                       processors that send each other messages
+[memory], shared on a bus       caches that invalidate each other's lines
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,12 @@ from smp.machines import MachineFile
 from smp.machines.layout.processors import Primitives
 
 from .costs import Charges
-from .networks.kinds import ROOM, Ideal
+from .networks.kinds import ROOM, Congested, Ideal, Kind
 from .parts import Parts
 from .virtual_time import NANOSECOND, SECOND
+
+WORD = 8
+"""Bytes of a word of a message."""
 
 
 def parts_of(file: MachineFile, size: int) -> Parts:
@@ -27,7 +35,7 @@ def parts_of(file: MachineFile, size: int) -> Parts:
     file = file if size == file.processors else file.replace("processors", size)
     if file.primitives is not None:
         charges = _charges(file.primitives, file.clock.hz)
-        return replace(charges.parts(Ideal(ROOM)), name=file.name)
+        return replace(charges.parts(_network(file)), name=file.name)
     if file.message is not None:
         from .message_machine.parts import message_machine
 
@@ -36,10 +44,28 @@ def parts_of(file: MachineFile, size: int) -> Parts:
         from .multithreaded.parts import multithreaded_machine
 
         return multithreaded_machine(file, size)
+    if file.memory is not None and file.memory.shared == "bus":
+        from .shared_memory_machine.parts import shared_memory_machine
+
+        return shared_memory_machine(file)
     raise Unsupported(
         f"the machine {file.name!r} has shared memory of the form {file.memory.shared if file.memory else None!r}, "
-        "which is described but not emulated; machines with the table [primitives], [message] or [streams] are"
+        "which is described but not emulated; machines with the table [primitives], [message] or [streams] or with "
+        "memory on a bus are"
     )
+
+
+def _network(file: MachineFile) -> Kind:
+    """Return the network of a machine with fixed charges: one on which packets collide, if it has messages at all."""
+    if file.message is None:
+        return Ideal(ROOM)
+    assert file.interface is not None
+    assert file.network is not None
+    ns = SECOND / file.clock.hz / NANOSECOND
+    link, packet = file.network.link_bandwidth, file.network.link_cycles_per_packet
+    latency = (file.message.request + (packet or 0)) * ns
+    per_word = WORD * SECOND / NANOSECOND / link[0] if link else 0
+    return Congested(round(latency), round(per_word), round((file.interface.resend_after or 0) * ns))
 
 
 def _charges(primitives: Primitives, hz: float) -> Charges:

@@ -1,7 +1,7 @@
 """An emulator under the clock: its streams take turns by machine code, in which loops can run as well.
 
     Python            step(primitive) ─▶ turns.step ──── another stream is earlier ─▶ greenlet.switch()
-    machine code      smp_step(kind)  ─▶ the same turns ──────── the same ──────────▶ the same, from C
+    machine code      smp_step(kind, word)  ─▶ the same turns ── the same ──────────▶ the same, from C
 
 The words of ``layout`` are the only record of whose turn it is, so a stream may give its turn away in machine code and
 get it back in Python, and the other way round.
@@ -38,6 +38,7 @@ from .stream import ClockedStream
 from .turns import NO_STREAM
 
 _FIRST_ROWS = 64
+EVERYBODY = 1 << 30
 _ORDER = (*stepped.KINDS, "pause", "futex_wait", "futex_wake")
 """The kinds of steps, in the order of their numbers."""
 
@@ -64,6 +65,7 @@ class ClockedEmulator(Emulator):
         self._words[layout.PATIENCE] = schedule.patience
         for kind, name in enumerate(_ORDER):
             self._words[layout.COSTS + kind] = self._costs[meaning_of(getattr(atomics, name))]
+        self._kinds = {meaning_of(getattr(atomics, name)): kind for kind, name in enumerate(stepped.KINDS)}
         self._words[layout.SWITCH] = _switch_of_greenlets()
         self._words[layout.LOOK] = id(self._called)
         for word, name in ((layout.CALL, "PyObject_CallNoArgs"), (layout.DECREF, "Py_DecRef")):
@@ -210,6 +212,10 @@ class ClockedEmulator(Emulator):
             stream = self.running
             assert stream is not None
             self.trace.append((stream.rank, stream.index, meaning.__name__, where(sys._getframe(1))))
+        if words[layout.CACHES]:
+            kind = self._kinds.get(meaning)
+            if kind is not None:
+                self._core.touch(self._address, address_of(args[0], args[1]), kind)
         special = self._special.get(meaning)
         if special is not None:
             return special(*args)
@@ -272,6 +278,26 @@ class ClockedEmulator(Emulator):
             self._hub.switch()
         elif chosen != running:
             self._switch(chosen)
+
+    def wake(self, word: int) -> None:
+        """Wake all streams that sleep on the word at an address."""
+        self._core.wake(self._address, word, EVERYBODY)
+
+    # Caches.
+
+    def use_caches(self, address: int) -> None:
+        """Let steps on shared words take their time in the caches whose words are at an address; 0 for none."""
+        self._words[layout.CACHES] = address
+
+    def pass_picoseconds(self, picoseconds: int) -> None:
+        super().pass_picoseconds(picoseconds)
+        stream = self.running
+        if stream is not None and self._words[layout.CACHES]:
+            stream.set(layout.FRESH, 0)  # another stream may be earlier now: accesses to lines must not overtake it
+
+    def copy_on(self) -> int:
+        """Carry on the copies through the caches, as a part of the last step; see `hooks.copy_on`."""
+        return self._core.copy_on(self._address)
 
     def _futex_wake(self, words: Any, i: Any, count: Any) -> int:
         return self._core.wake(self._address, address_of(words, i), int(count))
