@@ -232,8 +232,9 @@ class ClockedEmulator(Emulator):
         If its steps use what others use as well, it is chosen again before the next one: others may be earlier now.
         """
         super().pass_picoseconds(picoseconds)
-        if self.words is not None and self.running is not None:
-            self.running.set(layout.FRESH, 0)
+        stream = self.running
+        if stream is not None and (self.words is not None or self._words[layout.CACHES]):
+            stream.set(layout.FRESH, 0)
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         if self.trace is not None or self.words is not None or PLACES.actions:
@@ -288,12 +289,6 @@ class ClockedEmulator(Emulator):
     def use_caches(self, address: int) -> None:
         """Let steps on shared words take their time in the caches whose words are at an address; 0 for none."""
         self._words[layout.CACHES] = address
-
-    def pass_picoseconds(self, picoseconds: int) -> None:
-        super().pass_picoseconds(picoseconds)
-        stream = self.running
-        if stream is not None and self._words[layout.CACHES]:
-            stream.set(layout.FRESH, 0)  # another stream may be earlier now: accesses to lines must not overtake it
 
     def copy_on(self) -> int:
         """Carry on the copies through the caches, as a part of the last step; see `hooks.copy_on`."""
