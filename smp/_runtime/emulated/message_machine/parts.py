@@ -18,10 +18,11 @@ from . import queues
 from .control import Control
 from .copies import Copies
 from .network import WireNetwork
+from .one_channel import OneChannel
 from .port import Shared
 from .software import WORD, Software
 from .times import Times
-from .wires import FreeWires
+from .wires import FreeWires, Wires
 
 
 class WireKind:
@@ -29,11 +30,12 @@ class WireKind:
 
     timed = True
 
-    def __init__(self, software: Software, times: Times) -> None:
-        self._software, self._times = software, times
+    def __init__(self, software: Software, times: Times, channels: int) -> None:
+        self._software, self._times, self._channels = software, times, channels
 
     def queues(self, size: int) -> queues.WireQueues:
-        return queues.WireQueues(size, self._software, FreeWires(size, self._times))
+        wires: Wires = FreeWires(size, self._times)
+        return queues.WireQueues(size, self._software, OneChannel(wires) if self._channels == 1 else wires)
 
     def of_a_processor(self) -> type[QueueNetwork]:
         return WireNetwork
@@ -42,9 +44,11 @@ class WireKind:
 def message_machine(file: MachineFile, size: int) -> Parts:
     """Return the parts of a machine that has a table ``[message]``."""
     software, times = Software.of(file), Times(file, size)
+    assert file.interface is not None
     control = Control.of(file, size, times.message(0, size - 1, WORD))
     shared = Shared(control, Copies(size, software, times), software.interrupts)
-    return Parts(Prices(_steps(), 0, 0, file.clock.hz), Priced(file), WireKind(software, times), port=shared.connect)
+    kind = WireKind(software, times, file.interface.channels)
+    return Parts(Prices(_steps(), 0, 0, file.clock.hz), Priced(file), kind, port=shared.connect)
 
 
 def _steps() -> dict[Callable[..., Any], int]:
