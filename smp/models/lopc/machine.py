@@ -10,9 +10,8 @@ and takes S is done at max(t, free) + S. A request handler that comes while the 
 work has begun, puts off the end of the work by S.
 
 Of several events at the same time, the one that was sent first comes first; the end of a thread's work is sent when it
-comes. Then comes the one whose sender has the lower number, and what a handler has sent before what the thread has. A
-node does the same if it looks for messages before it ends the thread's work, and if nodes act in the order of their
-numbers.
+comes. Then the order is that of the senders. It is the order in which processors would act at the same time: by node, the
+handlers of a node before its thread; with protocol processors, the handlers of all nodes before the threads.
 """
 
 from __future__ import annotations
@@ -76,8 +75,12 @@ class Machine:
         self.alone = list(self.ends)  # when the work would have ended without handlers in between
         self.put_off = [0.0 for _ in nodes] if setting.protocol_processor else self.ends  # by request handlers
         self.ended: list[tuple[int, float]] | None = None
-        # time of the event; when and by which node it was sent; whether the thread sent it; thread, hops left, node
-        self.heap = [(self.ends[c], self.ends[c], c, True, c, -1, c) for c in threads]
+        count = len(nodes)
+        apart = setting.protocol_processor
+        self.of_handlers = list(range(count)) if apart else list(range(0, 2 * count, 2))  # places among the senders
+        self.of_thread = [count + k if apart else 2 * k + 1 for k in nodes]
+        # time of the event, time and place of its sender, thread, hops left, node
+        self.heap = [(self.ends[c], self.ends[c], self.of_thread[c], c, -1, c) for c in threads]
         heapify(self.heap)
         self.now = 0.0
         self.sums = [0.0] * len(PARTS)
@@ -92,17 +95,17 @@ class Machine:
         """Continue until the given number of further cycles have ended."""
         heap, latency, occupancy, work = self.heap, self.latency, self.occupancy, self.work
         draw_work, draw_handler, routes = self.draw_work, self.draw_handler, self.routes
+        of_handlers, of_thread = self.of_handlers, self.of_thread
         free, ready, ends, alone, put_off = self.free, self.ready, self.ends, self.alone, self.put_off
         done, requests, replies, ended = self.cycles, self.requests, self.replies, self.ended
         response, thread_wait, request_wait, reply_wait = self.sums
         now = self.now
         while cycles:
-            now, _, _, _, c, hops, node = heap[0]
+            now, _, place, c, hops, node = heap[0]
             if hops < 0:  # the thread's work ends
                 if ends[c] > now:  # not yet: handlers have come in between
-                    heapreplace(heap, (ends[c], ends[c], c, True, c, -1, c))
+                    heapreplace(heap, (ends[c], ends[c], place, c, -1, c))
                     continue
-                by_thread = True
                 thread_wait += now - alone[c]
                 sent, hops = now, routes[c].hops()
             else:  # a message arrives
@@ -119,14 +122,14 @@ class Machine:
                     if ended is not None:
                         ended.append((c, sent))
                     ends[c] = alone[c] = end = sent + work[c] * draw_work[c]()
-                    heapreplace(heap, (end, end, c, True, c, -1, c))
+                    heapreplace(heap, (end, end, of_thread[c], c, -1, c))
                     continue
-                by_thread = False
+                place = of_handlers[node]
                 put_off[node] += took
                 request_wait += begun - now
                 requests[node] += took
                 hops -= 1
             to = routes[c].node() if hops else c
-            heapreplace(heap, (sent + latency, sent, node, by_thread, c, hops, to))
+            heapreplace(heap, (sent + latency, sent, place, c, hops, to))
         self.now = now
         self.sums = [response, thread_wait, request_wait, reply_wait]

@@ -39,7 +39,7 @@ class WireNetwork(QueueNetwork):
         aborted: Callable[[], object],
     ) -> None:
         super().__init__(memory, rank, queues, here, aborted)
-        queues.notify = self._wake
+        queues.notify[rank] = lambda: self._wake(rank)
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
         interpreter, queues = running.interpreter, self._queues

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from smp.machines import MachineFile
@@ -17,6 +18,8 @@ from ..primitives import PRIMITIVES, meaning_of
 from . import queues
 from .control import Control
 from .copies import Copies
+from .handler_network import HandlerNetwork
+from .handler_port import HandlerPort
 from .network import WireNetwork
 from .one_channel import OneChannel
 from .port import Shared
@@ -38,7 +41,7 @@ class WireKind:
         return queues.WireQueues(size, self._software, OneChannel(wires) if self._channels == 1 else wires)
 
     def of_a_processor(self) -> type[QueueNetwork]:
-        return WireNetwork
+        return HandlerNetwork if self._software.beside else WireNetwork
 
 
 def message_machine(file: MachineFile, size: int) -> Parts:
@@ -47,12 +50,13 @@ def message_machine(file: MachineFile, size: int) -> Parts:
     assert file.interface is not None
     control = Control.of(file, size, times.message(0, size - 1, WORD))
     shared = Shared(control, Copies(size, software, times), software.interrupts)
+    connect = partial(HandlerPort, shared=shared) if software.beside else shared.connect
     kind = WireKind(software, times, file.interface.channels)
-    return Parts(Prices(_steps(), 0, 0, file.clock.hz), Priced(file), kind, port=shared.connect)
+    return Parts(Prices(_steps(), 0, 0, file.clock.hz), Priced(file), kind, port=connect)
 
 
 def _steps() -> dict[Callable[..., Any], int]:
     """Return the prices of steps: those on words of the runtime take no time, which all operations take as a whole."""
     meanings = [meaning_of(getattr(atomics, name)) for name in PRIMITIVES]
-    of_queues = (plain.look, plain.room_for, queues.send, queues.take, queues.arrive)
+    of_queues = (plain.look, plain.room_for, queues.send, queues.take, queues.arrive, queues.catch_up)
     return dict.fromkeys((*meanings, *of_queues), 0)
