@@ -115,7 +115,8 @@ class Requests:
             nodes = self._drawn_route()
             handlers = [self._occupancy[node] * self._draw_handler() for node in (*nodes, proc.rank)]
             self._waiting = True
-            proc.request(nodes[0], self._request, *handlers)
+            stops = zip(handlers, (*nodes[1:], proc.rank), strict=False)  # each handler, and where it sends the message
+            proc.request(nodes[0], self._request, *(number for stop in stops for number in stop), handlers[-1])
             proc.wait_until(lambda: not self._waiting)
             ended.append(proc.clock())
             busy.append(work + sum(handlers))
@@ -125,9 +126,13 @@ class Requests:
         hops = self._route.hops()
         return [self._route.node() for _ in range(hops)]
 
-    def _requested(self, message: Message, took: float, of_reply: float) -> None:
+    def _requested(self, message: Message, took: float, to: int, *rest: float) -> None:
+        """Handle a request that goes to a node next, the last time as a reply; then come the same arguments of that."""
         self._proc.work(cycles=took)
-        message.reply(self._reply, of_reply)
+        if len(rest) > 2:
+            message.forward(self._request, *rest, to=to)
+        else:
+            message.reply(self._reply, rest[0], to=to)
 
     def _replied(self, message: Message, took: float) -> None:
         self._proc.work(cycles=took)
