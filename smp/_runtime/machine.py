@@ -181,9 +181,10 @@ class Machine(MachineMemory):
             finally:
                 self._runner = 0
                 self._busy.release()
+        account = self._processors.account
         results = received(sent, [load_result(rank, answer.result) for rank, answer in enumerate(answers)])
         del arrays  # arrays made by processors end here, unless a result refers to them
-        return Run(results, records, self._processors.kind, warmup, number, self.nodes)
+        return Run(results, records, self._processors.kind, warmup, number, self.nodes, account)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:

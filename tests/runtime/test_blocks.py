@@ -12,7 +12,7 @@ from support.machines import CPUS, Machines, guarded
 import smp
 from smp._computer.limits import usable_cpus
 from smp._runtime.emulated.networks import network as networks
-from smp._runtime.emulated.processors import EmulatedPort
+from smp._runtime.emulated.port import EmulatedPort
 from smp._runtime.program.messages import block_calls, deliveries, ports
 from smp._runtime.protocols import rings
 from smp.errors import CheckFailed, DeadlockError, HandlerError, ProcessorDied, ProcessorRaised, WaitTimeout

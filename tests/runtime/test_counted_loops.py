@@ -336,7 +336,7 @@ def test_an_exception_of_a_loop_passes_through() -> None:
         counted(first, np.ones(0))
 
 
-def test_what_has_no_price_is_refused_with_the_line_and_a_way_out() -> None:
+def test_an_operation_without_a_price_is_refused_with_the_line_and_a_way_out() -> None:
     @smp.local
     def ordered(a):
         b = a.copy()

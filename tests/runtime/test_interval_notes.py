@@ -11,7 +11,7 @@ from support.profiles import linear
 
 import smp
 from smp._computer.page_faults import seconds_of_a_fault
-from smp._runtime.emulated.processors import EmulatedMemory
+from smp._runtime.emulated.port import EmulatedMemory
 from smp._runtime.program.records import interval_notes
 from smp._runtime.program.records.recorded import Repeat
 from smp._runtime.program.run import Run

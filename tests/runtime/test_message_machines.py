@@ -11,6 +11,7 @@ import smp
 from smp import machines
 from smp._runtime.emulated.message_machine.times import balanced, hops
 from smp._runtime.emulated.message_machine.wires import FreeWires
+from smp.compiled import fetch_add, readfe, readff, writeef
 from smp.errors import Unsupported
 
 CM5, ALEWIFE = machines.load("cm5"), machines.load("alewife")
@@ -227,6 +228,7 @@ def test_processors_are_those_of_the_file_by_default() -> None:
         ({"machine": "cm5", "schedule": "seeded"}, ValueError, 'needs schedule="clock"'),
         ({"machine": "cm6"}, smp.errors.MachineFileError, "there is no machine 'cm6'"),
         ({"machine": "powerchallenge"}, Unsupported, "described but not emulated"),
+        ({"processors": 12, "machine": "ipsc1"}, smp.errors.MachineFileError, "a hypercube must be a power of two"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: Any, error: Any, message: str) -> None:
@@ -280,3 +282,94 @@ def test_hops_of_each_kind_of_network() -> None:
     assert [mesh(0, k) for k in (0, 1, 7, 8, 63)] == [0, 1, 7, 1, 14]
     assert [cube(5, k) for k in (5, 4, 7, 10)] == [0, 1, 1, 4]
     assert balanced(12, 2) == (4, 3)
+
+
+def test_a_run_has_an_account_of_its_loops() -> None:
+    @smp.local
+    def summed(a: Any) -> float:
+        total = 0.0
+        for x in a:
+            total += x
+        return total
+
+    def program(proc: smp.Processor) -> float:
+        return summed(np.ones(10 * (proc.rank + 1)))
+
+    with smp.emulated(2, machine=CM5) as machine:
+        run = machine.run(program)
+    ops = CM5.processor.ops
+    assert run.results == [10.0, 20.0]
+    assert run.machine == "cm5"
+    (charge,) = run.charges
+    assert (charge.way, charge.calls) == ("counted", 2)
+    assert charge.cycles >= 30 * (ops.load + ops.flop)
+    with smp.host(1) as machine:
+        run = machine.run(lambda proc: None)
+    assert (run.machine, run.charges) == ("", ())
+
+
+def test_an_operation_on_a_word_of_another_processor_is_a_request_and_a_reply() -> None:
+    def program(proc: smp.Processor, words: Any, cells: Any) -> list[float]:
+        proc.barrier()
+        times = []
+        if proc.rank == 0:
+            for act in (
+                lambda: fetch_add(words.view, 0, 1),  # the processor's own
+                lambda: fetch_add(words.view, 15, 1),  # of processor 1
+                lambda: cells.writeef(1, 7),
+                lambda: cells.readfe(1),
+            ):
+                start = proc.clock()
+                act()
+                times.append(proc.clock() - start)
+        proc.barrier()
+        return times
+
+    with smp.emulated(2, machine=BARE) as machine:
+        times = machine.run(program, machine.zeros(16, np.int64), machine.cells(2, padded=True)).results[0]
+    message, network = BARE.message, BARE.network
+    wire = network.latency + network.hop + 8 * BARE.clock.hz / network.link_bandwidth[0]
+    trip = message.request + message.rpc + 2 * (message.receive + wire)
+    own, *others = [cycles(time, BARE) for time in times]
+    assert own == pytest.approx(8 * BARE.processor.copy_per_byte, abs=1e-2)
+    assert others == pytest.approx([trip] * 3, abs=1e-1)
+
+
+def test_many_requests_to_one_processor_queue_there() -> None:
+    def program(proc: smp.Processor, words: Any) -> float:
+        proc.barrier()
+        start = proc.clock()
+        fetch_add(words.view, 0, 1)
+        return proc.clock() - start
+
+    def slowest(p: int) -> float:
+        with smp.emulated(p, machine=BARE) as machine:
+            words = machine.zeros(p, np.int64)
+            run = machine.run(program, words)
+            assert words[0] == p
+            return cycles(max(run.results), BARE)
+
+    service = BARE.message.receive + BARE.message.rpc
+    assert slowest(32) - slowest(16) == pytest.approx(16 * service, rel=0.05)
+
+
+@smp.stream
+def taken_and_put(cells: Any, i: int, times: int) -> int:
+    for _ in range(times):
+        writeef(cells, i, readfe(cells, i) + 1)
+    return readff(cells, i)
+
+
+def test_operations_on_cells_in_loops_take_as_long_as_from_python() -> None:
+    def program(proc: smp.Processor, cells: Any, rounds: int) -> tuple[float, int]:
+        proc.barrier()
+        start = proc.clock()
+        found = taken_and_put(cells, 1, rounds) if proc.rank == 0 else 0
+        return proc.clock() - start, found
+
+    with smp.emulated(2, machine=BARE) as machine:
+        cells = machine.cells(2, full=True)
+        (short, _), _ = machine.run(program, cells, 1).results
+        (long, found), _ = machine.run(program, cells, 11).results
+    assert found == 12
+    assert long - short == pytest.approx(20 * short / 3, rel=1e-6)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smp._runtime.emulated.processors import EmulatedPort
+from smp._runtime.emulated.port import EmulatedPort
 from smp._runtime.protocols import entry_points, python_messages, rings
 from smp._runtime.shared_memory.networks import RingNetwork
 

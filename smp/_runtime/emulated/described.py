@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smp.errors import Unsupported
 from smp.machines import MachineFile
 from smp.machines.layout.processors import Primitives
@@ -19,10 +21,13 @@ def parts_of(file: MachineFile, size: int) -> Parts:
     ------
     Unsupported
         If the file describes a kind of machine that is not emulated.
+    MachineFileError
+        If its network cannot have that many nodes.
     """
+    file = file if size == file.processors else file.replace("processors", size)
     if file.primitives is not None:
         charges = _charges(file.primitives, file.clock.hz)
-        return charges.parts(Ideal(ROOM))
+        return replace(charges.parts(Ideal(ROOM)), name=file.name)
     if file.message is not None:
         from .message_machine.parts import message_machine
 

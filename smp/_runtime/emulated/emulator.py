@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
 from .local_work import LoopWork
-from .prices import Prices
+from .prices import Prices, WordPrices
 from .primitives import CLOCKS
 from .schedules import Schedule, Stream
 from .virtual_time import NANOSECOND, picoseconds
@@ -41,6 +42,7 @@ LOOK = 5_000  # steps between two checks for Ctrl-C
 LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
+_NO_BLOCK = nullcontext()
 
 
 class Emulator(ABC):
@@ -81,6 +83,8 @@ class Emulator(ABC):
         at once.
     compute : callable
         Lets the running stream compute for a number of ps.  Messages may interrupt it.
+    words : WordPrices or None
+        Prices of steps by the addresses of their words; None if a price depends only on the primitive.
     forced : bool
         True if streams had to be ended in the middle of their work.
     witnessed : bool
@@ -98,6 +102,7 @@ class Emulator(ABC):
         self.in_a_loop: Callable[[Any], str] = lambda stream: ""
         self.abort: Callable[[BaseException], None] | None = None
         self.compute: Callable[[int], None] = self.pass_picoseconds
+        self.words: WordPrices | None = None
         self.witnessed = False
         self._hub: Any = None
         self.reset(schedule, limit)
@@ -122,7 +127,7 @@ class Emulator(ABC):
     def forget(self) -> None:
         """Drop all references to other objects; the emulator does not run again."""
         self.look, self.abort, self.in_a_loop = lambda: None, None, lambda stream: ""
-        self.compute = self.pass_picoseconds
+        self.compute, self.words = self.pass_picoseconds, None
         self._error = self.fault = None  # their tracebacks hold frames with arrays
 
     @property
@@ -258,6 +263,10 @@ class Emulator(ABC):
         running = self.running
         if running is not None:
             running.now += picoseconds
+
+    def operation(self) -> AbstractContextManager[None]:
+        """Return a block in which all steps of the running stream on a cell are one operation."""
+        return _NO_BLOCK if self.words is None else self.words.operation()
 
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""

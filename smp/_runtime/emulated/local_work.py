@@ -24,6 +24,7 @@ from smp.errors import Unsupported
 from ..loops.compiler import run
 from ..loops.counted.pricing import Pricing
 from ..loops.declarations import declared
+from ..program.records.account import LoopCharge
 
 if TYPE_CHECKING:
     from smp.machines import MachineFile
@@ -36,24 +37,6 @@ class Charged(NamedTuple):
     """A call of a loop: its result, and the cycles that it takes."""
 
     result: Any
-    cycles: int
-
-
-class LoopCharge(NamedTuple):
-    """What the calls of one loop have taken.
-
-    Attributes
-    ----------
-    loop : str
-        Name of the loop in machine files, or else of its function.
-    way : {"declared", "counted", "bytes", "measured"}
-        How the cycles were found.
-    calls, cycles : int
-    """
-
-    loop: str
-    way: str
-    calls: int
     cycles: int
 
 

@@ -27,6 +27,10 @@ class Parts:
         Runs loops over local data, and says how many cycles they take.
     port : callable
         Connects a processor to the machine.
+    name : str
+        Name of the machine.
+    by_address : bool
+        Whether the price of a step depends on the address of its word; operations on cells are then interpreted.
     """
 
     prices: Prices
@@ -34,3 +38,5 @@ class Parts:
     network: Kind
     copied: Callable[[int], int] = _free
     port: Callable[[Whole, int], EmulatedPort] = EmulatedPort
+    name: str = ""
+    by_address: bool = False

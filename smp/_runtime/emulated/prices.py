@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,13 @@ class Prices:
     woken: int
     clock: int
     hz: float = 1e9
+
+
+class WordPrices(Protocol):
+    """Prices of steps by the addresses of their words."""
+
+    def operation(self) -> AbstractContextManager[None]:
+        """Return a block in which all steps of the running stream on a cell are one operation."""
+
+    def price(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> int:
+        """Return the price of a step in ps, given the primitive and its arguments."""

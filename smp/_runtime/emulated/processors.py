@@ -36,6 +36,7 @@ from ..program.answering import answer, raised
 from ..program.answers import Answer, Done, Raised
 from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
+from ..program.records.account import Account
 from ..protocols import entry_points, wait
 from ..shared_memory.layout import clear_messages, header, introduce
 from .by_choice import ChoosingEmulator
@@ -101,7 +102,9 @@ class EmulatedProcessors:
         else:
             self.emulator = ChoosingEmulator(rule, limit, parts.prices, parts.work)
         self.segment.emulator, self.emulator.abort = weakref.ref(self.emulator), self._abort
-        self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES, self.entries)
+        self.threads = self.segment.threads = InterpretedThreads(
+            self.segment, self.emulator, RETRIES, entry_points if parts.by_address else self.entries
+        )
         self.emulator.in_a_loop = self.threads.in_a_loop
         self.ports = [parts.port(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
@@ -141,6 +144,7 @@ class EmulatedProcessors:
         emulator, ports = self.emulator, self.ports
         self._trace = [] if self._traced else None
         emulator.reset(self._schedule(), self._limit, self._trace)
+        self._parts.work.forget()
         self.begin()
         abort = self.segment.words(0, wait.SHARED_WORDS)[wait.ABORT :]
         answers: dict[int, Answer] = {}
@@ -204,6 +208,11 @@ class EmulatedProcessors:
     def _still_here(self) -> None:
         if self.emulator.over:
             raise
+
+    @property
+    def account(self) -> Account:
+        """The charges of the last run for local work."""
+        return Account(self._parts.name, tuple(self._parts.work.charges()))
 
     def charge_copy(self, nbytes: int) -> None:
         """Advance virtual time by the price of a copy of the given number of bytes."""

@@ -72,7 +72,8 @@ class InterpretedThreads(WaitingThreads):
 
     def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
         if self._emulator.running is not None:
-            return super().operate(address, op, limit, deadline)
+            with self._emulator.operation():
+                return super().operate(address, op, limit, deadline)
         status = self._parent.operate(address, op, 0, 1)  # with a deadline that is already over
         if status == wait.EXPIRED and deadline == 0:
             raise DeadlockError(
@@ -82,10 +83,16 @@ class InterpretedThreads(WaitingThreads):
         return status
 
     def tried(self, address: int, op: int) -> int:
-        return super().tried(address, op) if self._emulator.running is not None else self._parent.tried(address, op)
+        if self._emulator.running is None:
+            return self._parent.tried(address, op)
+        with self._emulator.operation():
+            return super().tried(address, op)
 
     def peeked(self, address: int) -> int:
-        return super().peeked(address) if self._emulator.running is not None else self._parent.peeked(address)
+        if self._emulator.running is None:
+            return self._parent.peeked(address)
+        with self._emulator.operation():
+            return super().peeked(address)
 
     def spawn(self, body: Callable[[], None]) -> None:
         running = self._emulator.running

@@ -40,6 +40,7 @@ from ..memory.waiting_threads import WaitingThreads
 from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
 from ..program.failures import Death, Failure, RaisedBy, Unmatched, first
 from ..program.place import Place
+from ..program.records.account import NOTHING
 from ..protocols import wait
 from ..protocols.entry_points import core
 from ..protocols.placement import PLACEMENT_WORDS, TURNS_AT
@@ -81,6 +82,7 @@ class Workers(Calls):
     """
 
     first_touch = True
+    account = NOTHING
 
     def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
         super().__init__(kind, [0] * len(cpus))

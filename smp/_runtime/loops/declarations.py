@@ -162,7 +162,7 @@ class _Places(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a loop declares about its price on emulated machines.
+    """The declaration of a loop about its price on emulated machines.
 
     Attributes
     ----------

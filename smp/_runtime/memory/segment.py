@@ -81,6 +81,8 @@ class Segment:
     ----------
     pages : {"small", "transparent", "pool"}
         Kind of pages that large blocks of a new segment are in; see `Pages`.
+    start : int
+        Offset of the first block of a new segment.
     """
 
     def __init__(self, fd: int | None = None, header: int = PAGE, pool: bool = False) -> None:
@@ -90,7 +92,7 @@ class Segment:
         self.file, self._map = pooled or _in_ordinary_memory(fd, header)
         self.pages: Pages = "pool" if pooled else "transparent" if granted_to_shared_memory() else "small"
         about = os.fstat(self.file.fileno())
-        self.size, self.id = about.st_size, about.st_ino
+        self.size, self.id, self.start = about.st_size, about.st_ino, header
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
         self.rank: int | None = None  # rank of the processor that this process is; None in the parent
         self.threads: Threads | None = None  # the threads of this process
@@ -129,6 +131,11 @@ class Segment:
                 "unless the program returns it; an array of the machine ends with the last reference to it"
             )
         return known
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Return the offset and the length of each block that is allocated, in order."""
+        found = ((offset, block()) for offset, block in sorted(self._blocks.items()))
+        return [(offset, block.nbytes) for offset, block in found if block is not None and block.nbytes]
 
     def allocate(self, nbytes: int, what: str = "a global array") -> Block:
         """Allocate a block of zeroed memory; except in the pool, none of its memory has been touched.

@@ -24,6 +24,7 @@ from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
 from ..program.failures import Death, Failure, Lost, RaisedBy, Unmatched
 from ..program.place import Place
 from ..program.port import show
+from ..program.records.account import NOTHING
 from ..protocols import wait
 from .deadlock import ProbedRun
 from .layout import Nodes
@@ -51,6 +52,7 @@ class NodesParent(ParentMemory):
     """
 
     first_touch = False
+    account = NOTHING
     pages = ""
 
     def __init__(

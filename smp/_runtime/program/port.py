@@ -36,6 +36,7 @@ from ..memory.cells import COUNTERS, Cells
 from .answers import Done
 from .messages.network import Network
 from .place import Place
+from .records.account import Account
 from .records.clock_offsets import Drift
 from .records.log import Log
 from .shared import Buffer as Buffer
@@ -291,6 +292,8 @@ class Processors(Protocol):
     pages : str
         Kind of pages of large arrays, if it is known: "small", "transparent" huge pages, or the system's "pool" of
         huge pages.
+    account : Account
+        Charges of the last run in virtual time; empty on machines in real time.
     """
 
     kind: str
@@ -299,6 +302,10 @@ class Processors(Protocol):
     closed: str
     first_touch: bool
     pages: str
+
+    @property
+    def account(self) -> Account:
+        """See the attributes."""
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None

@@ -11,6 +11,7 @@ import numpy as np
 
 from smp.errors import ProfileError
 
+from .records.account import NOTHING, Account
 from .records.recorded import COMMUNICATION, Repeat, Repeated
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ class Run(Repeated):
         Seed of ``proc.random``.  A run with the same seed draws the same random numbers.
     nodes : list of int
         Node of each processor (see `Machine`).
+    machine : str
+        Name of the emulated machine, if ``smp.emulated(machine=...)`` has opened one, else "".
+    charges : tuple of LoopCharge
+        For each loop over local data that an emulated machine has charged: its name, how its cycles were found
+        (declared, counted, bytes, measured), its calls and cycles, those with the most cycles first.  If the program
+        was repeated, of the last repeat.
     """
 
     def __init__(
@@ -48,10 +55,12 @@ class Run(Repeated):
         warmup: int = 0,
         seed: int = 0,
         nodes: Sequence[int] | None = None,
+        account: Account = NOTHING,
     ) -> None:
         super().__init__(repeats, warmup)
         self.results, self.kind, self.seed = results, kind, seed
         self.nodes = [0] * len(results) if nodes is None else list(nodes)
+        self.machine, self.charges = account
 
     def interval(self, profile: Profile | None = None, *, whole: bool | None = None) -> Interval:
         """Compare the time of each superstep with the best and the worst time that are predicted for its accesses.

@@ -21,6 +21,7 @@ from smp._runtime.program.answers import Answer, Done, Mismatched, Raised
 from smp._runtime.program.failures import Failure, RaisedBy, Unmatched
 from smp._runtime.program.pickling import load_call
 from smp._runtime.program.port import show, without_memory
+from smp._runtime.program.records.account import NOTHING
 from smp._runtime.protocols import wait
 from smp.errors import MachineClosed, Unsupported, WaitTimeout
 
@@ -37,6 +38,7 @@ class MessageProcessors:
 
     kind = "messages"
     first_touch = False
+    account = NOTHING
     pages = ""
 
     def __init__(self, size: int) -> None:

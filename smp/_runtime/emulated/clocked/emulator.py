@@ -195,6 +195,8 @@ class ClockedEmulator(Emulator):
         words = self._words
         if words[layout.OVER]:
             raise GreenletExit
+        if self.words is not None:
+            cost = self.words.price(meaning, args)
         chosen = self._core.step(self._address, cost)
         if chosen >= 0:
             self._switch(chosen)
@@ -217,7 +219,9 @@ class ClockedEmulator(Emulator):
         return result
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
-        return None if self.trace is not None or PLACES.actions else stepped_loop(function)
+        if self.trace is not None or self.words is not None or PLACES.actions:
+            return None
+        return stepped_loop(function)
 
     def _pass_on(self, stream: ClockedStream | None) -> bool:
         assert stream is None, "only the hub passes the turn on"

@@ -62,7 +62,7 @@ class Copies:
                 continue
             now += software.request
             serving = software.receiving(1) + software.sending_block(nbytes) + strided * software.strided
-            served = self._serve(owner, now + times.message(rank, owner, 0), serving)
+            served = self.serve(owner, now + times.message(rank, owner, 0), serving)
             came = max(came, served + times.block(owner, rank, nbytes))
             receiving += software.receiving_block(nbytes)
         return max(now, came) + receiving
@@ -78,10 +78,10 @@ class Copies:
                 continue
             now += software.sending_block(nbytes) + strided * software.strided
             arrival = now + times.block(rank, owner, nbytes)
-            landed = max(landed, self._serve(owner, arrival, software.receiving_block(nbytes)))
+            landed = max(landed, self.serve(owner, arrival, software.receiving_block(nbytes)))
         return now, landed
 
-    def _serve(self, owner: int, arrival: int, work: int) -> int:
+    def serve(self, owner: int, arrival: int, work: int) -> int:
         """Return when an owner has done some work for another processor, which arrives at a time."""
         if not self._software.beside:
             self.debts[owner] += work

@@ -22,7 +22,7 @@ from .handler_network import HandlerNetwork
 from .handler_port import HandlerPort
 from .network import WireNetwork
 from .one_channel import OneChannel
-from .port import Shared
+from .port import MessagePort, Shared
 from .software import WORD, Software
 from .times import Times
 from .wires import FreeWires, Wires
@@ -49,10 +49,15 @@ def message_machine(file: MachineFile, size: int) -> Parts:
     software, times = Software.of(file), Times(file, size)
     assert file.interface is not None
     control = Control.of(file, size, times.message(0, size - 1, WORD))
-    shared = Shared(control, Copies(size, software, times), software.interrupts)
-    connect = partial(HandlerPort, shared=shared) if software.beside else shared.connect
-    kind = WireKind(software, times, file.interface.channels)
-    return Parts(Prices(_steps(), 0, 0, file.clock.hz), Priced(file), kind, port=connect)
+    shared = Shared(software, times, control, Copies(size, software, times))
+    return Parts(
+        Prices(_steps(), 0, 0, file.clock.hz),
+        Priced(file),
+        WireKind(software, times, file.interface.channels),
+        port=partial(HandlerPort if software.beside else MessagePort, shared=shared),
+        name=file.name,
+        by_address=True,
+    )
 
 
 def _steps() -> dict[Callable[..., Any], int]:

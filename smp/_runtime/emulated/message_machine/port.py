@@ -16,13 +16,16 @@ from ..port import EmulatedPort, Whole
 from .control import Control
 from .copies import Copies
 from .interrupts import Interrupts
+from .software import Software
+from .times import Times
+from .words import Words
 
 ROUNDS = 8
 """Barriers whose latest arrivals are kept; at most three are open."""
 
 
 class Shared:
-    """What the processors of one machine have together.
+    """State that the processors of one machine share.
 
     Attributes
     ----------
@@ -30,13 +33,9 @@ class Shared:
         For each open barrier, by its ticket, the latest arrival so far.
     """
 
-    def __init__(self, control: Control, copies: Copies, interrupted: bool) -> None:
-        self.control, self.copies, self.interrupted = control, copies, interrupted
+    def __init__(self, software: Software, times: Times, control: Control, copies: Copies) -> None:
+        self.software, self.times, self.control, self.copies = software, times, control, copies
         self.arrivals: dict[int, int] = {}
-
-    def connect(self, processors: Whole, rank: int) -> MessagePort:
-        """Return the port of a processor."""
-        return MessagePort(processors, rank, self)
 
 
 class MessagePort(EmulatedPort):
@@ -49,10 +48,11 @@ class MessagePort(EmulatedPort):
         self._landing = 0  # when the last block that this processor has written arrives
         if rank == 0:
             processors.emulator.compute = self._compute_of(processors)
+            processors.emulator.words = Words(processors, shared.software, shared.times, shared.copies)
 
     def _compute_of(self, processors: Whole) -> Callable[[int], None]:
         """Return the function that lets the running processor compute."""
-        if not self._shared.interrupted:
+        if not self._shared.software.interrupts:
             return processors.emulator.pass_picoseconds
         return Interrupts(self._emulator, processors).compute
 

@@ -57,7 +57,7 @@ def written(kind: Any) -> Count:
 
 
 def element(kind: Any) -> Any:
-    """Return the type of an array's elements; the type itself if it is no array."""
+    """Return the type of an array's elements; the type itself for a number."""
     return kind.dtype if isinstance(kind, types.Array) else kind
 
 
