@@ -264,6 +264,13 @@ class Emulator(ABC):
         if running is not None:
             running.now += picoseconds
 
+    def spend(self, picoseconds: int) -> None:
+        """Advance the virtual time of the running stream; under the clock, others have their turns before its next step.
+
+        After `pass_picoseconds`, a stream that has begun, or was woken, makes its first step at once.
+        """
+        self.pass_picoseconds(picoseconds)
+
     def operation(self) -> AbstractContextManager[None]:
         """Return a block in which all steps of the running stream on a cell are one operation."""
         return _NO_BLOCK if self.words is None else self.words.operation()

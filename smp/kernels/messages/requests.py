@@ -49,7 +49,7 @@ def model_machine(
     """Return the machine file of the machine that the LoPC model describes, as a mapping.
 
     Messages interrupt, the queues are large, the wires take the same time everywhere, and a handler takes only the time
-    that its program states.
+    that its program states.  A barrier takes a cycle: time must pass while `Processor.quiet` waits for messages.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def model_machine(
         "message": {"notify": "interrupt", **nothing, "payload": 1 << 20, "words": 1 << 18},
         "interface": {"in_fifo": 1 << 40, "out_fifo": 1 << 40},
         "network": {"kind": "ideal", "latency": latency, "hop": 0},
-        "control": {"kind": "tree", "barrier": 0, "combine": _FREE, "broadcast": _FREE, "global_or": 0},
+        "control": {"kind": "tree", "barrier": 1, "combine": _FREE, "broadcast": _FREE, "global_or": 0},
         "protocol": {"processor": protocol_processor},
     }
 

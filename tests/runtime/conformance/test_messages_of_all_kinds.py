@@ -289,8 +289,7 @@ def test_a_request_is_forwarded_to_the_processor_that_replies(machines: Machines
         proc.wait_until(lambda: passed)
         return passed
 
-    with machines(3) as machine:
-        assert machine.run(program).results == [[rank, 0, 1, 2] for rank in range(3)]
+    assert machines(3).run(program).results == [[rank, 0, 1, 2] for rank in range(3)]
 
 
 def test_an_exception_in_a_handler_ends_the_run_and_names_the_message(machines: Machines) -> None:

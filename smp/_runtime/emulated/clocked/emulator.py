@@ -218,6 +218,12 @@ class ClockedEmulator(Emulator):
             words[layout.VAIN] = 0
         return result
 
+    def spend(self, picoseconds: int) -> None:
+        running = self.running
+        if running is not None and picoseconds:
+            running.now += picoseconds
+            running.set(layout.FRESH, 0)
+
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         if self.trace is not None or self.words is not None or PLACES.actions:
             return None

@@ -7,6 +7,7 @@ from typing import cast
 
 from ...loops.interpreter import here as interpreting
 from ...shared_memory.networks import SleepingNetwork
+from ..clocked.emulator import ClockedEmulator
 from ..port import Whole
 from .handler_network import HandlerNetwork
 from .port import MessagePort, Shared
@@ -30,10 +31,13 @@ class HandlerPort(MessagePort):
         return network
 
     def _compute_of(self, processors: Whole) -> Callable[[int], None]:
-        emulator = processors.emulator
+        emulator = cast("ClockedEmulator", processors.emulator)
 
         def compute(picoseconds: int) -> None:
-            emulator.pass_picoseconds(picoseconds)
+            port = cast("HandlerPort", processors.ports[emulator.rank or 0])
+            if port._network is not None:
+                cast("HandlerNetwork", port._network).begin()  # for what came before there were handlers
+            emulator.spend(picoseconds)
             assert interpreting.interpreter is not None
             interpreting.interpreter.step(catch_up, ())  # the program may look at what handlers have changed meanwhile
 
@@ -44,7 +48,7 @@ class HandlerPort(MessagePort):
             self.serve()
 
     @property
-    def inside(self) -> Callable[[], str] | None:  # type: ignore[override]
+    def inside(self) -> Callable[[], str] | None:
         """The text for the handler that the running stream runs, or None."""
         return self._insides.get(self._stream())
 

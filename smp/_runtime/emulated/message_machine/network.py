@@ -52,10 +52,10 @@ class WireNetwork(QueueNetwork):
         else:
             work = software.sending(len(data), self._replies(head))
             receiving, late = software.receiving(software.packets(len(data))), software.late
-        interpreter.pass_picoseconds(work - late)
+        interpreter.spend(work - late)
         packet = (self._rank, head, data)
         posted: bool = interpreter.step(send, (queues, network, to, packet, block or len(data), block > 0, receiving))
-        interpreter.pass_picoseconds(late)
+        interpreter.spend(late)
         queues.watch()
         return posted
 
@@ -65,10 +65,10 @@ class WireNetwork(QueueNetwork):
         found = interpreter.step(take, (queues, networks, self._rank, how is poll_for_loop))
         if found is None:
             if not self.interrupted:
-                interpreter.pass_picoseconds(queues.software.poll * networks.bit_count())
+                interpreter.spend(queues.software.poll * networks.bit_count())
             return None
         network, (packet, receiving) = found
-        interpreter.pass_picoseconds(receiving)
+        interpreter.spend(receiving)
         queues.watch()
         return network, packet
 
@@ -89,7 +89,8 @@ class WireNetwork(QueueNetwork):
         assert interpreter is not None
         began = interpreter.picoseconds()
         status = super()._asleep(networks, room, ticket, deadline)
-        poll = 0 if queues.software.interrupts else queues.software.poll
+        software = queues.software
+        poll = 0 if software.interrupts or software.beside else software.poll
         if status == wait.OK and poll and any(networks >> k & 1 and queues.has_packet(k, self._rank) for k in (0, 1)):
-            interpreter.pass_picoseconds(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll
+            interpreter.spend(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll
         return status

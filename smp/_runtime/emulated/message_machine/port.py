@@ -53,7 +53,7 @@ class MessagePort(EmulatedPort):
     def _compute_of(self, processors: Whole) -> Callable[[int], None]:
         """Return the function that lets the running processor compute."""
         if not self._shared.software.interrupts:
-            return processors.emulator.pass_picoseconds
+            return self._emulator.spend
         return Interrupts(self._emulator, processors).compute
 
     def new_run(self) -> None:
@@ -69,7 +69,7 @@ class MessagePort(EmulatedPort):
         local = SharedMemoryPort.get(self, array, index, out)
         self._pay()
         now = self._emulator.picoseconds()
-        self._emulator.pass_picoseconds(self._shared.copies.read(self.rank, array, index, now) - now)
+        self._emulator.spend(self._shared.copies.read(self.rank, array, index, now) - now)
         return local
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
@@ -77,13 +77,13 @@ class MessagePort(EmulatedPort):
         self._pay()
         now = self._emulator.picoseconds()
         sent, landed = self._shared.copies.write(self.rank, array, index, now)
-        self._emulator.pass_picoseconds(sent - now)
+        self._emulator.spend(sent - now)
         self._landing = max(self._landing, landed)
 
     def fence(self) -> None:
         """Wait until all that this processor has written has arrived."""
         self._pay()
-        self._emulator.pass_picoseconds(max(0, self._landing - self._emulator.picoseconds()))
+        self._emulator.spend(max(0, self._landing - self._emulator.picoseconds()))
 
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
         raise without_memory("a loop on global arrays")
@@ -93,7 +93,7 @@ class MessagePort(EmulatedPort):
         debts = self._shared.copies.debts
         owed, debts[self.rank] = debts[self.rank], 0
         if owed:
-            self._emulator.pass_picoseconds(owed)
+            self._emulator.spend(owed)
 
     # Barriers.
 
@@ -108,7 +108,7 @@ class MessagePort(EmulatedPort):
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
         found = super().leave(ticket, description, timeout)
         over = self._shared.arrivals[ticket] + self._shared.control.barrier
-        self._emulator.pass_picoseconds(max(0, over - self._emulator.picoseconds()))
+        self._emulator.spend(max(0, over - self._emulator.picoseconds()))
         self._shared.copies.debts[self.rank] = 0
         return found
 
@@ -119,4 +119,4 @@ class MessagePort(EmulatedPort):
         """Let a collective that has just ended take the time of this machine, of which a barrier is a part."""
         control = self._shared.control
         nbytes = max(read, written) if name.startswith(("broadcast", "gather")) else written
-        self._emulator.pass_picoseconds(max(0, control.time(name, nbytes) - control.barrier))
+        self._emulator.spend(max(0, control.time(name, nbytes) - control.barrier))

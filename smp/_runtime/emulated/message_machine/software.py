@@ -40,7 +40,7 @@ class Software:
     interrupts : bool
         Whether a packet interrupts the program.
     beside : bool
-        Whether handlers run on a processor of their own, beside the program, which then never polls.
+        Whether handlers run on a processor of their own, beside the program.
     payload : int
         Bytes of data in a packet.
     block_start, block_packet : int
@@ -87,7 +87,7 @@ class Software:
             inject=time(message.inject),
             late=0 if message.inject_at is None else time(message.request - message.inject_at),
             receive=time(message.receive + message.dispatch),
-            poll=0 if beside else time(message.poll_empty),
+            poll=time(message.poll_empty),
             interrupt=0 if processor is None or not interrupts else time(processor.interrupt),
             interrupts=interrupts,
             beside=beside,
