@@ -60,6 +60,9 @@ NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
     **KINDS,
     "cm5": lambda p: smp.emulated(p, machine="cm5"),
     "alewife": lambda p: smp.emulated(p, machine="alewife"),
+    "protocol processors": lambda p: smp.emulated(
+        p, machine=smp.machines.load("alewife").replace("protocol", {"processor": True})
+    ),
     "congested": lambda p: smp.emulated(p, schedule="clock", network=smp.networks.congested()),
 }
 

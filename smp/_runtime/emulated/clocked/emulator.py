@@ -233,7 +233,7 @@ class ClockedEmulator(Emulator):
         """
         super().pass_picoseconds(picoseconds)
         stream = self.running
-        if stream is not None and (self.words is not None or self._words[layout.CACHES]):
+        if stream is not None and picoseconds and (self.words is not None or self._words[layout.CACHES]):
             stream.set(layout.FRESH, 0)
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -39,7 +39,7 @@ class WireNetwork(QueueNetwork):
         aborted: Callable[[], object],
     ) -> None:
         super().__init__(memory, rank, queues, here, aborted)
-        queues.notify = self._wake
+        queues.notify[rank] = lambda: self._wake(rank)
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
         interpreter, queues = running.interpreter, self._queues
@@ -89,7 +89,8 @@ class WireNetwork(QueueNetwork):
         assert interpreter is not None
         began = interpreter.picoseconds()
         status = super()._asleep(networks, room, ticket, deadline)
-        poll = 0 if queues.software.interrupts else queues.software.poll
+        software = queues.software
+        poll = 0 if software.interrupts or software.beside else software.poll
         if status == wait.OK and poll and any(networks >> k & 1 and queues.has_packet(k, self._rank) for k in (0, 1)):
             interpreter.pass_picoseconds(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll
         return status

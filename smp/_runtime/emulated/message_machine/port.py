@@ -37,10 +37,6 @@ class Shared:
         self.software, self.times, self.control, self.copies = software, times, control, copies
         self.arrivals: dict[int, int] = {}
 
-    def connect(self, processors: Whole, rank: int) -> MessagePort:
-        """Return the port of a processor."""
-        return MessagePort(processors, rank, self)
-
 
 class MessagePort(EmulatedPort):
     """One processor's connection to a message machine; see `Port`."""
@@ -57,7 +53,7 @@ class MessagePort(EmulatedPort):
     def _compute_of(self, processors: Whole) -> Callable[[int], None]:
         """Return the function that lets the running processor compute."""
         if not self._shared.software.interrupts:
-            return processors.emulator.pass_picoseconds
+            return self._emulator.pass_picoseconds
         return Interrupts(self._emulator, processors).compute
 
     def new_run(self) -> None:

@@ -34,13 +34,13 @@ class WireQueues(Queues):
         The work at both ends.
     wires : Wires
         The way between them.
-    notify : callable
-        Wakes a processor; set by the networks of the processors.
+    notify : dict of callable
+        For each processor with a network, the function that says that something may have come.
     """
 
     def __init__(self, size: int, software: Software, wires: Wires) -> None:
         self.software, self.wires = software, wires
-        self.notify: Callable[[int], object] = lambda rank: None
+        self.notify: dict[int, Callable[[], object]] = {}
         super().__init__(size, ROOM)
 
     def clear(self) -> None:
@@ -48,6 +48,7 @@ class WireQueues(Queues):
         self.wires.clear()
         self._due = NEVER  # time of the courier that comes first
         self._changed: set[int] = set()
+        self.notify.clear()
 
     def room_for(self, network: int, sender: int, to: int) -> int:
         self._advance()
@@ -92,7 +93,8 @@ class WireQueues(Queues):
     def _carry(self) -> None:
         assert running.interpreter is not None
         for rank in running.interpreter.step(arrive, (self,)):
-            self.notify(rank)
+            if rank in self.notify:
+                self.notify[rank]()
         if _now() >= self._due:
             self._due = NEVER
         self.watch()
@@ -120,6 +122,10 @@ def take(queues: WireQueues, networks: int, to: int, for_loop: bool) -> tuple[in
 def arrive(queues: WireQueues) -> list[int]:
     """Let all come that has arrived by now, and return the processors to which it has come: one step."""
     return queues.arrive()
+
+
+def catch_up() -> None:
+    """Let all others come to the time of the running stream: one step."""
 
 
 def _now() -> int:
