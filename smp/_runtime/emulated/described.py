@@ -14,8 +14,10 @@ from .parts import Parts
 from .virtual_time import NANOSECOND, SECOND
 
 
-def parts_of(file: MachineFile, size: int) -> Parts:
+def parts_of(file: MachineFile, size: int, fidelity: str) -> Parts:
     """Return the parts of a machine with a number of processors.
+
+    See `smp.emulated` for ``fidelity``.
 
     Raises
     ------
@@ -31,7 +33,7 @@ def parts_of(file: MachineFile, size: int) -> Parts:
     if file.message is not None:
         from .message_machine.parts import message_machine
 
-        return message_machine(file, size)
+        return message_machine(file, size, fidelity)
     raise Unsupported(
         f"the machine {file.name!r} has shared memory of the form {file.memory.shared if file.memory else None!r}, "
         "which is described but not emulated; machines with the table [primitives] or [message] are"

@@ -39,6 +39,8 @@ class Software:
         Time from an interrupt to its handler; 0 on a machine that polls.
     interrupts : bool
         Whether a packet interrupts the program.
+    beside : bool
+        Whether handlers run on a processor of their own, beside the program, which then never polls.
     payload : int
         Bytes of data in a packet.
     block_start, block_packet : int
@@ -59,6 +61,7 @@ class Software:
     poll: int
     interrupt: int
     interrupts: bool
+    beside: bool
     payload: int
     block_start: int
     block_packet: int
@@ -75,6 +78,8 @@ class Software:
         def time(cycles: float) -> int:
             return picoseconds(cycles, file.clock.hz)
 
+        beside = file.protocol is not None and file.protocol.processor
+        interrupts = message.notify == "interrupt" and not beside
         device = block is not None and block.dma and block.bandwidth is not None
         return cls(
             request=time(message.request),
@@ -82,9 +87,10 @@ class Software:
             inject=time(message.inject),
             late=0 if message.inject_at is None else time(message.request - message.inject_at),
             receive=time(message.receive + message.dispatch),
-            poll=time(message.poll_empty),
-            interrupt=0 if processor is None or message.notify == "poll" else time(processor.interrupt),
-            interrupts=message.notify == "interrupt",
+            poll=0 if beside else time(message.poll_empty),
+            interrupt=0 if processor is None or not interrupts else time(processor.interrupt),
+            interrupts=interrupts,
+            beside=beside,
             payload=message.payload,
             block_start=time(message.request if block is None else block.start),
             block_packet=time(message.inject if block is None else block.per_packet),
