@@ -108,6 +108,8 @@ class PacketWires:
         if tag & 1:
             del self._sent[tag >> 1]
             self._under_way[node] -= 1
+        for one in range(self._channels):  # the room that this packet leaves may go back to the node's own output
+            self._enter(one, node, now)
         self._watch(node, now, self._some_wait(node, now))
 
     def next_event(self) -> int | None:

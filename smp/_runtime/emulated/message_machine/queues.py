@@ -118,8 +118,8 @@ class WireQueues(Queues):
         return None, parts
 
     def watch(self) -> None:
-        """Have a courier come at the next arrival."""
-        due = self.wires.next_event()
+        """Have a courier come at the next arrival, or now if processors have not been notified yet."""
+        due = _now() if self._changed else self.wires.next_event()
         if due is not None and due < self._due:
             self._due = due
             assert running.interpreter is not None
@@ -135,13 +135,16 @@ class WireQueues(Queues):
         self.watch()
 
     def arrive(self) -> list[int]:
-        """Return the processors that something may have come to since the last courier."""
-        self._advance()
+        """Return the processors that something may have come to, or that may have room, since the last courier."""
+        self._changed.update(self.wires.advance(_now()))
         changed, self._changed = sorted(self._changed), set()
         return changed
 
     def _advance(self) -> None:
+        """Let all come that has arrived by now; a courier notifies the processors."""
         self._changed.update(self.wires.advance(_now()))
+        if self._changed:
+            self.watch()
 
 
 def send(queues: WireQueues, network: int, to: int, packet: Packet, load: Load) -> bool:
