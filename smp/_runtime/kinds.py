@@ -84,6 +84,7 @@ def mpi(
     hosts: str | None = None,
     launcher: Sequence[str] | None = None,
     pin: bool | Sequence[int] | None = None,
+    patience: float = 30.0,
 ) -> Machine:
     """Open a machine whose processors are ranks of MPI, on one computer or on several.
 
@@ -109,6 +110,8 @@ def mpi(
         Words that take the place of ``mpiexec``, such as ``["srun"]``.
     pin : bool or sequence of int, optional
         As for `host`; on several nodes, the processors are pinned only if it is given.
+    patience : float
+        Seconds for which the network to another computer may be silent before it counts as lost, at least 3.
 
     Returns
     -------
@@ -118,7 +121,8 @@ def mpi(
     Raises
     ------
     TypeError, ValueError
-        If a number of processors or streams is not valid, or is not the number of ranks of the launcher's job.
+        If a number of processors or streams is not valid, or is not the number of ranks of the launcher's job, or if
+        the patience is not valid.
     MachineError
         If MPI is not installed, or the ranks do not come up.
     Unsupported
@@ -140,14 +144,16 @@ def mpi(
         raise Unsupported("smp.mpi() was called by a program, on a processor: open smp.host() there")
     from .mpi.jobs import job_command, place_in_job
     from .mpi.opening import opened
+    from .nodes.heartbeat import checked_patience
 
+    seconds = checked_patience(patience)
     job, team = place_in_job(), checked_number("streams", streams)
     by_default = len(usable_cpus()) if job is None else job.size
     size = by_default if processors is None else checked_number("processors", processors)
     if job is not None and size != job.size:
         raise ValueError(f"smp.mpi({size}) in a job of {job.size} ranks: leave the number out, or start {size} ranks")
     command = [] if job is not None else job_command(size, hosts, launcher)
-    return Machine(opened(size, job, command, hosts is not None or launcher is not None, pin), team)
+    return Machine(opened(size, job, command, hosts is not None or launcher is not None, pin, seconds), team)
 
 
 def emulated(
