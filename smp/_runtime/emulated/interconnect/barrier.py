@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...loops.atomics import Words
 from ...loops.compiler import inline
-from .layout import ASLEEP, BARRIER, ENTERED, FREED, MODE, NEVER, PARTIES, PROCESSORS, RELEASED, node_of
+from .layout import ASLEEP, BARRIER, ENTERED, FREED, MODE, PARTIES, PROCESSORS, node_of
 from .sleeping import FOR_RELEASE, wake
 
 MEETING = 4  # of MODE

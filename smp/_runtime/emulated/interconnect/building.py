@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import Unsupported
 from . import layout
 from .draws import MODULUS
 from .layout import HEADER, LINK, NEVER, NEXT, NODE, NONE, OUTPUT_ROW, PACKET, SWITCH, WAYS
 from .prices import Prices
+from .timing import set_timer
 from .topologies.laying import Laying, Link
 from .topologies.routes import KINDS, lay
 
@@ -45,15 +45,22 @@ class State:
         Seed of the choices of the switches.
     contention : bool
         False if packets do not meet: each takes the time that it has alone, and queues are never full.
+    drawn_first : bool
+        True if a link is drawn from equal ones before it is known which are free.
     """
 
-    def __init__(self, prices: Prices, nodes: int, seed: int, contention: bool) -> None:
+    def __init__(self, prices: Prices, nodes: int, seed: int, contention: bool, drawn_first: bool = False) -> None:
         network, interface = prices.network, prices.interface
+        if nodes < 1 or (network.kind == "hypercube" and nodes & (nodes - 1)):
+            raise ValueError(f"{nodes} nodes: there must be at least one, and in a hypercube a power of two")
+        if prices.stolen >= prices.stolen_every > 0:
+            raise ValueError("clock.interrupt_cost is not below clock.interrupt_every: interrupts would take all time")
         channels, queues = interface.channels, nodes * interface.channels
         drops = interface.overflow == "drop" and contention
         self.prices, self.nodes, self.channels = prices, nodes, channels
         self.sizes = sizes_of(network.kind, nodes, network.shape)
         layings = self._lay(prices)
+        self.switch_names = [name for one in layings for name in one.names]
         more = sum(len(one.links) for one in layings)
         rows = 2 * queues + more + (queues if drops else 0)
         self.landings = 2 * queues + more if drops else queues
@@ -70,6 +77,7 @@ class State:
         self.timers = np.full(2 * self.leaves, NEVER, np.int64)
         self._fill_links(layings, drops)
         self._fill_header(seed, contention, rows, outputs)
+        self.header[layout.DRAWN_FIRST] = drawn_first
         self.grow()
 
     def _lay(self, prices: Prices) -> list[Laying]:
@@ -146,8 +154,13 @@ class State:
         elif network.cell is not None:
             header[layout.CELL], header[layout.CELL_SIZE] = network.cell.payload, network.cell.size
         header[layout.SEND], header[layout.POLL], header[layout.HANDLE] = prices.send, prices.poll, prices.handle
-        header[layout.START], header[layout.TURN], header[layout.PACE] = prices.start, prices.turn, prices.pace
-        header[layout.BARRIER], header[layout.PAYLOAD] = prices.barrier, prices.message.payload
+        header[layout.START], header[layout.PACE], header[layout.BARRIER] = prices.start, prices.pace, prices.barrier
+        header[layout.PAYLOAD] = prices.payload
+        header[layout.STOLEN_EVERY], header[layout.STOLEN] = prices.stolen_every, prices.stolen
+        self.node_rows[:, layout.STOLEN_AT] = NEVER
+        if prices.stolen_every:
+            draws = np.random.default_rng([seed, nodes])
+            self.node_rows[:, layout.STOLEN_AT] = draws.integers(0, prices.stolen_every, nodes)
 
     @property
     def address(self) -> int:
@@ -163,3 +176,15 @@ class State:
         self.packets = new
         self.header[layout.PACKETS] = new.ctypes.data
         self.header[layout.FREE_PACKET] = old
+
+    def sample(self, picture: Array, now: int, every: int) -> None:
+        """Write into the rows of ``picture``, from now on, how many packets are in the network for each node."""
+        self.header[layout.PICTURE], self.header[layout.SAMPLES] = picture.ctypes.data, len(picture)
+        self.header[layout.EVERY], self.header[layout.SAMPLED] = every, 0
+        self._set_sampler(now)
+
+    def stop_sampling(self) -> None:
+        self._set_sampler(NEVER)
+
+    def _set_sampler(self, time: int) -> None:
+        set_timer(self.header, int(self.header[layout.SAMPLER]), time)

@@ -1,4 +1,4 @@
-"""Devices that move blocks next to a processor: one sends the packets of the transfers, another takes those that come."""
+"""Devices that move blocks next to a processor: one sends packets of the transfers, another takes those that come."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .layout import (
     node_of,
 )
 from .sleeping import FOR_DEVICES, RESTING, WAITING, wake
-from .timers import set_timer
+from .timing import set_timer
 from .transfers import transfers_of
 
 

@@ -16,6 +16,7 @@ from .layout import (
     EVENTS,
     EVERY,
     FIRST,
+    FREE_PACKET,
     HEADER,
     LINK,
     MODE,
@@ -41,11 +42,12 @@ from .layout import (
 )
 from .queues import free_packet
 from .sleeping import FOR_ARRIVALS, IDLE
-from .timers import earliest, first_actor, set_timer
+from .timing import earliest, first_actor, set_timer
 from .transfers import begin, step
 from .wires import grant, offer
 
-NOTHING = -1  # of `smp_take`
+NOTHING, ANY = -1, -1  # of `smp_take`
+SHORT = -2  # of `smp_woken`
 
 
 @inline
@@ -83,7 +85,8 @@ def _event(header: Words, actor: int, now: int) -> None:
 def smp_advance(address: int, until: int) -> int:
     """Process all events up to a time, or up to one at which a watched node wakes or a transferring one is done.
 
-    Return the time that was reached; `smp_woken` says which node.
+    Return the time that was reached; `smp_woken` says which node. It also ends, with SHORT instead of a node, when
+    there are no more rows for packets.
     """
     header = words_at(address, HEADER)
     header[WOKEN] = NONE
@@ -91,6 +94,9 @@ def smp_advance(address: int, until: int) -> int:
         now = earliest(header)
         if now > until or now == NEVER:
             break
+        if header[FREE_PACKET] == NONE:
+            header[WOKEN] = SHORT
+            return int(header[NOW])
         header[NOW] = now
         header[EVENTS] += 1
         _event(header, first_actor(header), now)
@@ -112,13 +118,21 @@ def smp_next_event(address: int) -> int:
 
 
 def smp_inject(address: int, time: int, node: int, channel: int, destination: int, size: int, tag: int) -> int:
-    """Put a packet into an output queue; return 1, or 0 if the queue is full, or -1 if there are no rows for packets."""
+    """Put a packet into an output queue; return 1, or 0 if the queue is full, or -1 if no row for a packet is left."""
     return put(words_at(address, HEADER), node, channel, destination, size, tag, time)
 
 
 def smp_take(address: int, time: int, node: int, channel: int) -> int:
-    """Take a packet that has arrived on a channel; return its tag, or NOTHING if there is none."""
+    """Take a packet that has arrived on a channel; return its tag, or NOTHING if there is none.
+
+    If the channel is ANY, it is that on which the first packet came.
+    """
     header = words_at(address, HEADER)
+    if channel == ANY:
+        channel = 0
+        for other in range(1, header[CHANNELS]):
+            if arrival(header, node, other) < arrival(header, node, channel):
+                channel = other
     if arrival(header, node, channel) > time:
         return NOTHING
     packet = get(header, node, channel, time)

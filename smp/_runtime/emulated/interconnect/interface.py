@@ -57,7 +57,7 @@ def on_the_wire(header: Words, size: int) -> int:
         return size
     if header[CELL] == 0:
         return 1
-    return max(1, (size + header[CELL] - 1) // header[CELL]) * header[CELL_SIZE]
+    return int(max(1, (size + header[CELL] - 1) // header[CELL]) * header[CELL_SIZE])
 
 
 @inline
@@ -125,7 +125,7 @@ def landing(header: Words, node: int, channel: int) -> int:
 
 @inline
 def arrival(header: Words, node: int, channel: int) -> int:
-    """Return the time from which the first packet of an input queue can be taken, or NEVER if none is under way to it."""
+    """Return the time from which the first packet of an input queue can be taken, or NEVER if none is near."""
     packet = links_of(header)[landing(header, node, channel) * LINK + FIRST]
     return NEVER if packet == NONE else int(packets_of(header)[packet * PACKET + READY])
 

@@ -1,7 +1,8 @@
 """Nodes that wait for a packet, for room in their output queues, or for a barrier, and what ends the wait.
 
-A processor that polls looks at fixed intervals. It is not simulated look by look: it sleeps, and wakes at its first look
-after the end of the wait. An idle node, whose program runs elsewhere, can be watched; its event then ends `advance`.
+A processor that polls looks at fixed intervals. It is not simulated look by look: it sleeps, and wakes at its first
+look after the end of the wait. An idle node, whose program runs elsewhere, can be watched; its event then ends
+`smp_advance`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .layout import (
     WATCHED,
     node_of,
 )
-from .timers import set_timer, timer
+from .timing import set_timer, timer
 
 FOR_ARRIVALS, FOR_ROOM, FOR_RELEASE, FOR_DEVICES = 1, 2, 4, 8  # sums of them: what ends a wait
 IDLE = 0  # of MODE: the node transfers no blocks

@@ -6,7 +6,8 @@
     MEETING     it has entered the barrier, and polls until all have
 
 A program is a list of phases for each node. A phase has transfers, of which ``interleave`` are open at a time and get
-``batch`` packets in turn; a number of packets, all phases together, that must have come at its end; and a barrier or none.
+``batch`` packets in turn; a number of packets, all phases together, that must have come at its end; and a barrier or
+none.
 A step of a processor takes place at the end of the attempt to send, so a poll comes at the same time.
 
 With a device for blocks, the processor only hands the transfers of a phase over (see `devices`).
@@ -42,7 +43,6 @@ from .layout import (
     MET,
     MODE,
     NEVER,
-    NODES,
     OUT_TURN,
     PACE,
     PAYLOAD,
@@ -52,12 +52,17 @@ from .layout import (
     POLL,
     POLLS_IN_BARRIER,
     PROCESSOR_ACTORS,
+    QUANTUM,
     RULE,
     SEND,
     SENDER,
     SENDER_ACTORS,
     SENT,
+    SINCE,
     START,
+    STOLEN,
+    STOLEN_AT,
+    STOLEN_EVERY,
     TAKER,
     TAKER_ACTORS,
     TO,
@@ -73,7 +78,7 @@ from .layout import (
     node_of,
 )
 from .sleeping import AT_WORK, FOR_ARRIVALS, FOR_DEVICES, FOR_RELEASE, FOR_ROOM, IDLE, RESTING, sleep, wake
-from .timers import set_timer
+from .timing import set_timer
 
 SENDING, POLLING, COLLECTING, MEETING, HANDING = range(1, 6)  # of MODE
 NO_POLL, ONCE, EMPTY = range(3)  # of RULE: polls after each packet that is sent
@@ -92,6 +97,10 @@ def _phase(header: Words, node: int) -> Words:
 
 @inline
 def _at(header: Words, node: int, time: int) -> None:
+    row = node_of(header, node)
+    while time != NEVER and row[STOLEN_AT] <= time:
+        time += header[STOLEN]
+        row[STOLEN_AT] += header[STOLEN_EVERY]
     set_timer(header, header[PROCESSOR_ACTORS] + node, time)
 
 
@@ -188,7 +197,7 @@ def _try(header: Words, node: int, now: int) -> None:
 
 @inline
 def _receives(header: Words, node: int, now: int) -> bool:
-    """Poll; return True if a packet was there, which is then received."""
+    """Poll all channels; return True if a packet was there, which is then received."""
     row, channels = node_of(header, node), header[CHANNELS]
     for k in range(channels):
         channel = (row[IN_TURN] + k) % channels
@@ -211,10 +220,10 @@ def _first_arrival(header: Words, node: int) -> int:
 
 @inline
 def _any_room(header: Words, node: int) -> bool:
+    rooms = 0
     for channel in range(header[CHANNELS]):
-        if room(header, node, channel, header[PAYLOAD]):
-            return True
-    return False
+        rooms += room(header, node, channel, header[PAYLOAD])
+    return rooms > 0
 
 
 @inline
@@ -239,7 +248,9 @@ def _go_on(header: Words, node: int, now: int, after: int) -> None:
         return
     row[MODE] = SENDING
     if row[WENT] == 0 and row[MET] == 0 and not _any_room(header, node):
-        _rest(header, node, now, after - now + header[SEND], FOR_ROOM if row[RULE] == NO_POLL else FOR_ROOM + FOR_ARRIVALS)
+        _rest(
+            header, node, now, after - now + header[SEND], FOR_ROOM if row[RULE] == NO_POLL else FOR_ROOM + FOR_ARRIVALS
+        )
         return
     time = after + header[SEND]
     if row[WENT] != 0:
@@ -255,7 +266,7 @@ def _polled_in_vain(header: Words, node: int, now: int) -> None:
     row = node_of(header, node)
     after = now + header[POLL]
     mode = row[MODE]
-    if mode == SENDING or mode == POLLING:
+    if mode in (SENDING, POLLING):
         _go_on(header, node, now, after)
         return
     if mode == COLLECTING:
@@ -291,10 +302,21 @@ def _hand_over(header: Words, node: int, now: int) -> None:
 
 
 @inline
+def _wake_up(header: Words, node: int, now: int) -> None:
+    """Count the looks that a sleeping sender has made in vain: each was at the next channel."""
+    row = node_of(header, node)
+    if row[MODE] == SENDING and row[QUANTUM] > 0:
+        looks = (now - row[SINCE]) // row[QUANTUM] - 1
+        row[OUT_TURN] = (row[OUT_TURN] + looks) % header[CHANNELS]
+    row[ASLEEP] = 0
+
+
+@inline
 def step(header: Words, node: int, now: int) -> None:
     """Make the step of a processor that is due."""
     row = node_of(header, node)
-    row[ASLEEP] = 0
+    if row[ASLEEP] != 0:
+        _wake_up(header, node, now)
     if row[MODE] == HANDING:
         _hand_over(header, node, now)
         return
@@ -303,7 +325,10 @@ def step(header: Words, node: int, now: int) -> None:
         if row[RULE] == NO_POLL:
             _go_on(header, node, now, now)
             return
-    if header[PACE] == 0 and (row[MODE] != MEETING or row[POLLS_IN_BARRIER] != 0) and _receives(header, node, now):
+    elif header[PACE] != 0:
+        _polled_in_vain(header, node, now)
+        return
+    if (row[MODE] != MEETING or row[POLLS_IN_BARRIER] != 0) and _receives(header, node, now):
         after = now + header[POLL] + header[HANDLE]
         if row[MODE] == SENDING and row[RULE] == ONCE:
             _go_on(header, node, now, after)

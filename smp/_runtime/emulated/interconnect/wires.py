@@ -3,9 +3,9 @@
     queue ──▶ switch ──▶ output: one of its links that is free ──▶ queue of that link ──▶ ...
                           none is: the queue waits at the output, first come first served
 
-Only the first packet of a queue goes on, so those behind it wait with it. A packet takes its room in the next queue, and
-leaves that in its own, when its head goes on; the wire is busy until its tail has passed. Room that a packet leaves is
-taken at once by the packet that waits for it, and so on backwards to the output queue of a sender.
+Only the first packet of a queue goes on, so those behind it wait with it. A packet takes its room in the next queue,
+and leaves that in its own, when its head goes on; the wire is busy until its tail has passed. Room that a packet leaves
+is taken at once by the packet that waits for it, and so on backwards to the output queue of a sender.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .layout import (
     CHANNELS,
     COUNT,
     DESTINATION,
+    DRAWN_FIRST,
     DROPPED,
     DROPS,
     END,
@@ -42,7 +43,6 @@ from .layout import (
     RESEND_AFTER,
     ROOM,
     SOURCE,
-    STRICT,
     TAIL,
     USED,
     WAITS_FIRST,
@@ -59,7 +59,7 @@ from .layout import (
 )
 from .queues import append, insert_by_time, pop
 from .sleeping import arrives, leaves_room
-from .timers import set_timer
+from .timing import set_timer
 from .topologies.routes import way
 
 
@@ -148,7 +148,7 @@ def _start(header: Words, link: int, onto: int, now: int) -> None:
 @inline
 def _set_grant(header: Words, output: int) -> None:
     """Set the time at which a link that is waited for becomes free; if it needs room, that comes with an event."""
-    links, packets, found, known = links_of(header), packets_of(header), NEVER, 0
+    links, found, known = links_of(header), NEVER, 0
     queue = outputs_of(header)[output * OUTPUT_ROW + WAITS_FIRST]
     while queue != NONE:
         ways, number = links[queue * LINK + WANTS], links[queue * LINK + FIRST]
@@ -248,7 +248,7 @@ def offer(header: Words, link: int, now: int) -> None:
     """Let the first packet of a queue go on if it can; otherwise let the queue wait."""
     links, outputs = links_of(header), outputs_of(header)
     ways = ways_of_first(header, link)
-    if header[STRICT] != 0 and ways % WAYS > 1:
+    if header[DRAWN_FIRST] != 0 and ways % WAYS > 1:
         ways = (ways // WAYS + draw(header, ways % WAYS)) * WAYS + 1
     output = links[ways // WAYS * LINK + OUTPUT]
     queue = outputs[output * OUTPUT_ROW + WAITS_FIRST]

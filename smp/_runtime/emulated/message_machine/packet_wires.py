@@ -18,14 +18,13 @@ from typing import Any
 from smp.machines import MachineFile
 
 from ..interconnect.building import State
+from ..interconnect.events import SHORT
 from ..interconnect.layout import NEVER, NONE
 from ..interconnect.machine_code import core
-from ..interconnect.prices import prices
+from ..interconnect.prices import prices_of
 from .software import Software
 
 ARRIVALS, ROOM = 1, 2  # what a node is watched for
-SHORT = -2
-"""Instead of a node: there are no rows for further packets."""
 SEED = 1
 
 
@@ -43,7 +42,7 @@ class PacketWires:
     whole = False
 
     def __init__(self, file: MachineFile, size: int, software: Software) -> None:
-        self._prices, self._size, self._software, self._core = prices(file), size, software, core()
+        self._prices, self._size, self._software, self._core = prices_of(file), size, software, core()
         self._channels = self._prices.interface.channels
         self.clear()
 

@@ -18,7 +18,7 @@ from ..layout import SWITCH, WAYS, switches_of
 from .laying import Laying
 
 UP, DOWN, LOW, CHILD, SPAN = range(5)
-"""Of a chip: its ways upward, its first link down, the first node below, the nodes below a child, and those below it."""
+"""Of a chip: its ways upward, its first link down, the first node below it, the nodes below a child and below it."""
 
 
 def lay(laying: Laying) -> None:
@@ -36,7 +36,9 @@ def lay(laying: Laying) -> None:
         numbers.append({})
         for group in range(-(-laying.nodes // span)):
             for chip in range(chips[level]):
-                numbers[level][group, chip] = laying.add_switch(0, 0, group * span, span // arity, span)
+                last = min((group + 1) * span, laying.nodes) - 1
+                name = f"chip {chip} of the switch over nodes {group * span} to {last}"
+                numbers[level][group, chip] = laying.add_switch(name, 0, 0, group * span, span // arity, span)
     laying.add_entries()
     rows = laying.switches
     for node in range(laying.nodes):
@@ -50,7 +52,9 @@ def lay(laying: Laying) -> None:
             rows[number - laying.switch][UP] = laying.add_links(ends, level, together=True) * WAYS + len(ends)
         for (group, chip), number in numbers[level].items():
             owner = next(one for one, links_up in enumerate(owned) if chip in links_up)
-            children = [child for child in range(group * arity, (group + 1) * arity) if (child, 0) in numbers[level - 1]]
+            children = [
+                child for child in range(group * arity, (group + 1) * arity) if (child, 0) in numbers[level - 1]
+            ]
             ends = [numbers[level - 1][child, owner] for child in children]
             rows[number - laying.switch][DOWN] = laying.add_links(ends, level)
 

@@ -14,7 +14,9 @@ ENTRY, LINKS_OUT, PLACE = range(3)
 def lay(laying: Laying) -> None:
     """Lay out a switch for each node, and a link for each bit."""
     bits = (laying.nodes - 1).bit_length()
-    numbers = [laying.add_switch(laying.into + node, 0, node) for node in range(laying.nodes)]
+    numbers = [
+        laying.add_switch(f"the switch of node {node}", laying.into + node, 0, node) for node in range(laying.nodes)
+    ]
     laying.add_entries()
     for node in range(laying.nodes):
         laying.add_exit(laying.add_links([numbers[node]]))

@@ -38,12 +38,14 @@ class Laying:
     switch: int
     output: int
     switches: list[list[int]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     entries: list[Link] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     exits: list[int] = field(default_factory=list)
 
-    def add_switch(self, *row: int) -> int:
+    def add_switch(self, name: str, *row: int) -> int:
         """Add a switch; return its number."""
+        self.names.append(name)
         self.switches.append([*row, *[0] * (SWITCH - len(row))])
         return self.switch + len(self.switches) - 1
 

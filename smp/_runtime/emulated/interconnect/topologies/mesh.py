@@ -1,8 +1,8 @@
 """Two-dimensional mesh: a packet goes along the first dimension, then along the second.
 
-    0 ─ 1 ─ 2       node n of a mesh of a by b nodes has the coordinates n // b and n % b
-    │   │   │
-    3 ─ 4 ─ 5
+0 ─ 1 ─ 2       node n of a mesh of a by b nodes has the coordinates n // b and n % b
+│   │   │
+3 ─ 4 ─ 5
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ ENTRY, BACK, ON, LEFT, RIGHT, ROW, COLUMN = range(7)
 def lay(laying: Laying, sizes: tuple[int, ...]) -> None:
     """Lay out a switch for each node, and a link in each direction between neighbours."""
     rows, columns = sizes
-    numbers = [laying.add_switch(laying.into + node, 0, 0, 0, 0, *divmod(node, columns)) for node in range(laying.nodes)]
+    numbers = [
+        laying.add_switch(f"the switch of node {node}", laying.into + node, 0, 0, 0, 0, *divmod(node, columns))
+        for node in range(laying.nodes)
+    ]
     laying.add_entries()
     for node in range(laying.nodes):
         laying.add_exit(laying.add_links([numbers[node]]))

@@ -1,4 +1,4 @@
-"""One switch: a link from each node to it, and one back. An ideal network has the same layout, with links of no time."""
+"""One switch: a link from each node to it, and one back. An ideal network is the same, with links that take no time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .laying import Laying
 
 def lay(laying: Laying) -> None:
     """Lay out the switch and its links."""
-    number = laying.add_switch(laying.into)
+    number = laying.add_switch("the switch", laying.into)
     laying.add_entries()
     for _ in range(laying.nodes):
         laying.add_exit(laying.add_links([number]))

@@ -13,7 +13,7 @@ from .laying import Laying
 
 ENTRY, LINKS_OUT, FIRST_PAIR, AFTER_PAIRS, PLACE = range(5)
 """Of a switch: the link to its node, its first pair of links, the first pair of all and the end of all, its place."""
-DIRECTIONS = 6
+DIRECTIONS, NOT_ON_A_RING = 6, -1
 
 
 def lay(laying: Laying, sizes: tuple[int, ...]) -> None:
@@ -21,7 +21,9 @@ def lay(laying: Laying, sizes: tuple[int, ...]) -> None:
     first = laying.more
     after = first + laying.nodes * 2 * DIRECTIONS
     numbers = [
-        laying.add_switch(laying.into + node, first + node * 2 * DIRECTIONS, first, after, node)
+        laying.add_switch(
+            f"the switch of node {node}", laying.into + node, first + node * 2 * DIRECTIONS, first, after, node
+        )
         for node in range(laying.nodes)
     ]
     laying.add_entries()
@@ -51,13 +53,7 @@ def way(header: Words, link: int, switch: int, destination: int) -> int:
             if switches[row + FIRST_PAIR] <= link < switches[row + AFTER_PAIRS]:
                 port = (link - switches[row + FIRST_PAIR]) % (2 * DIRECTIONS)
                 along, second = port // 2, port % 2
-            if closes or (along == direction and second == 1):
-                direction = 2 * direction + 1
-            else:
-                direction = 2 * direction
-            return int((switches[row + LINKS_OUT] + direction) * WAYS + 1)
+            port = 2 * direction + (1 if closes or (along == direction and second == 1) else 0)
+            return int((switches[row + LINKS_OUT] + port) * WAYS + 1)
         stride = stride // header[SIZES + dimension + 1] if dimension < 2 else 1
     return int(switches[row + ENTRY] * WAYS + 1)
-
-
-NOT_ON_A_RING = -1
