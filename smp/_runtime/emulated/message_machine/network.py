@@ -99,7 +99,9 @@ class WireNetwork(QueueNetwork):
         interpreter, queues = running.interpreter, self._queues
         assert interpreter is not None
         began = interpreter.picoseconds()
+        queues.wires.polls(self._rank, True)
         status = super()._asleep(networks, room, ticket, deadline)
+        queues.wires.polls(self._rank, False)
         poll = 0 if queues.software.interrupts else queues.software.poll
         if status == wait.OK and poll and any(networks >> k & 1 and queues.has_packet(k, self._rank) for k in (0, 1)):
             interpreter.pass_picoseconds(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll

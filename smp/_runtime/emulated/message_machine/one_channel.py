@@ -25,6 +25,7 @@ class OneChannel:
 
     def __init__(self, wires: Wires) -> None:
         self._wires, self.whole = wires, wires.whole
+        self.polls = wires.polls
         self.clear, self.advance, self.next_event, self.left = wires.clear, wires.advance, wires.next_event, wires.left
 
     def post(

@@ -4,8 +4,9 @@
               │ wait here while the output queue is full: no further message finds room
 
 A message or a block is as many packets as its bytes take.  They enter the network as fast as it takes them.  The last
-one stands for the whole.  A processor takes the others in its polls, too, and receives each of them; a device that
-moves blocks takes them as they come.
+one stands for the whole.  A processor takes the others in its polls, too, and receives each of them.  While it only
+waits, they are taken here, one after the time to receive the other, as its polls would take them.  A device that moves
+blocks takes them as they come.
 
 The networks themselves are machine code: see ``interconnect``.
 """
@@ -54,6 +55,7 @@ class PacketWires:
         self._number = 0
         self._outside = [[deque[tuple[int, int, int]]() for _ in range(self._size)] for _ in range(self._channels)]
         self._under_way = [0] * self._size
+        self._polling = [False] * self._size
         for node in range(self._size):
             self._core.smp_watch(self._at, 0, node, ARRIVALS)
 
@@ -91,8 +93,14 @@ class PacketWires:
             for channel in range(self._channels):
                 self._take_by_device(channel, node, time)
                 self._enter(channel, node, time)
-            changed.append(node)
-            self._watch(node, time, self._some_wait(node, time))
+            if self._polling[node] and self._receive_part(node, time):
+                self._watch(node, time + self._software.receive, False)
+            else:
+                changed.append(node)
+                self._watch(node, time, self._some_wait(node, time))
+
+    def polls(self, node: int, only: bool) -> None:
+        self._polling[node] = only
 
     def waiting(self, channel: int, node: int) -> bool:
         return self._core.smp_waiting(self._at, self._now, node, channel) > 0
@@ -140,6 +148,17 @@ class PacketWires:
             if tag & 1 or not self._sent[tag >> 1][1]:
                 break
             self._core.smp_take(self._at, now, node, channel)
+
+    def _receive_part(self, node: int, now: int) -> bool:
+        """Take a packet that is not the last one of its message; return False if there is none."""
+        for channel in range(self._channels):
+            if self._core.smp_waiting(self._at, now, node, channel) > 0:
+                if self._core.smp_first(self._at, node, channel) & 1:
+                    return False
+                self._core.smp_take(self._at, now, node, channel)
+                self._enter(channel, node, now)
+                return True
+        return False
 
     def _some_wait(self, node: int, now: int) -> bool:
         return any(self._core.smp_waiting(self._at, now, node, channel) > 0 for channel in range(self._channels))

@@ -44,6 +44,9 @@ class Wires(Protocol):
     def advance(self, now: int) -> list[int]:
         """Let all come that has arrived until now; return the nodes that may have something to take, or room."""
 
+    def polls(self, node: int, only: bool) -> None:
+        """Note whether the processor of a node does nothing but poll."""
+
     def waiting(self, channel: int, node: int) -> bool:
         """Return True if something has arrived at a node and was not taken."""
 
@@ -105,6 +108,9 @@ class FreeWires:
             self._arrived[channel][to].append(packet)
             changed.append(to)
         return changed
+
+    def polls(self, node: int, only: bool) -> None:
+        """Do nothing: messages come as a whole."""
 
     def waiting(self, channel: int, node: int) -> bool:
         return bool(self._arrived[channel][node])
