@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_EMULATED = 4096
 """Most processors of an emulated machine."""
+FIDELITIES = ("contention", "latency")
 
 
 def host(
@@ -160,6 +161,7 @@ def emulated(
     streams: int = 1,
     *,
     machine: str | os.PathLike[str] | Mapping[str, Any] | MachineFile | None = None,
+    fidelity: str = "contention",
     seed: int = 0,
     schedule: str | Sequence[int] | None = None,
     trace: bool = False,
@@ -184,6 +186,9 @@ def emulated(
         Machine that is emulated: the name of one that comes with smp, such as ``"cm5"``, or a machine file, as
         `smp.machines.load` takes it.  It has charges and a network of its own.  By default the machine is that of
         ``charges`` and ``network``.
+    fidelity : {"contention", "latency"}
+        Whether messages meet in the network of a machine from a file, and wait for each other in its links and queues,
+        or each takes the time that it has alone.  The latter takes less time to emulate.
     seed : int
         Seed of the random schedule, and of ``proc.random``.  The same seed gives the same run.
     schedule : {"seeded", "clock"} or sequence of int, optional
@@ -235,6 +240,8 @@ def emulated(
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
+    if fidelity not in FIDELITIES:
+        raise ValueError(f"fidelity must be one of {', '.join(map(repr, FIDELITIES))}, not {fidelity!r}")
     file = None if machine is None else load(machine)
     if processors is None and file is None:
         raise TypeError("smp.emulated needs a number of processors, or a machine: smp.emulated(4)")
@@ -254,7 +261,7 @@ def emulated(
             'change the machine, as in smp.machines.load("cm5").replace("message.receive", 40)'
         )
     else:
-        parts = parts_of(file, size)
+        parts = parts_of(file, size, fidelity)
         if parts.network.timed and not by_clock:
             raise ValueError(
                 f'the machine {file.name!r} needs schedule="clock", because its processors must agree about the '

@@ -22,8 +22,10 @@ WORD = 8
 """Bytes of a word of a message."""
 
 
-def parts_of(file: MachineFile, size: int) -> Parts:
+def parts_of(file: MachineFile, size: int, fidelity: str) -> Parts:
     """Return the parts of a machine with a number of processors.
+
+    See `smp.emulated` for ``fidelity``.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def parts_of(file: MachineFile, size: int) -> Parts:
     if file.message is not None:
         from .message_machine.parts import message_machine
 
-        return message_machine(file, size)
+        return message_machine(file, size, fidelity)
     if file.streams is not None:
         from .multithreaded.parts import multithreaded_machine
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline
 from . import devices
-from .interface import arrival, arrived, crossing, get, on_the_wire, put
+from .interface import arrival, arrived, crossing, get, landing, on_the_wire, put
 from .layout import (
     BOUND,
     CHANNELS,
     DONE_AT,
     EVENTS,
     EVERY,
+    FIRST,
     FREE_PACKET,
     HEADER,
+    LINK,
     MODE,
     NEVER,
     NONE,
@@ -34,6 +36,7 @@ from .layout import (
     TAKER_ACTORS,
     WATCHED,
     WOKEN,
+    links_of,
     node_of,
     packets_of,
 )
@@ -136,6 +139,13 @@ def smp_take(address: int, time: int, node: int, channel: int) -> int:
     tag = packets_of(header)[packet * PACKET + TAG]
     free_packet(header, packet)
     return int(tag)
+
+
+def smp_first(address: int, node: int, channel: int) -> int:
+    """Return the tag of the first packet of an input queue in which one has arrived."""
+    header = words_at(address, HEADER)
+    packet = links_of(header)[landing(header, node, channel) * LINK + FIRST]
+    return int(packets_of(header)[packet * PACKET + TAG])
 
 
 def smp_waiting(address: int, time: int, node: int, channel: int) -> int:

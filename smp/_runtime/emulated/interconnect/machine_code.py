@@ -16,6 +16,7 @@ _CALLED = (
     (events.smp_next_event, 1),
     (events.smp_inject, 7),
     (events.smp_take, 4),
+    (events.smp_first, 3),
     (events.smp_waiting, 4),
     (events.smp_arrival, 3),
     (events.smp_crossing, 5),
@@ -34,6 +35,7 @@ class Core:
     smp_next_event: Callable[[int], int]
     smp_inject: Callable[[int, int, int, int, int, int, int], int]
     smp_take: Callable[[int, int, int, int], int]
+    smp_first: Callable[[int, int, int], int]
     smp_waiting: Callable[[int, int, int, int], int]
     smp_arrival: Callable[[int, int, int], int]
     smp_crossing: Callable[[int, int, int, int, int], int]
