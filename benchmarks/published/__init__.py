@@ -1,0 +1,1 @@
+"""Experiments of papers, repeated on emulated machines."""
