@@ -17,8 +17,11 @@ from smp.compiled import fetch_add, readfe, readff, writeef
 from smp.errors import Unsupported
 
 CM5, ALEWIFE = machines.load("cm5"), machines.load("alewife")
-BARE = ALEWIFE.replace("message.poll_empty", 0).replace("message.notify", "poll").replace("processor.interrupt", 0)
-"""Alewife without the parts of a cycle that depend on when a processor looks."""
+WITHOUT_MEMORY = ALEWIFE.replace("memory", {"shared": "none"})
+BARE = (
+    WITHOUT_MEMORY.replace("message.poll_empty", 0).replace("message.notify", "poll").replace("processor.interrupt", 0)
+)
+"""Alewife without shared memory, and without the parts of a cycle that depend on when a processor looks."""
 
 
 def cycles(seconds: float, file: machines.MachineFile = CM5) -> float:

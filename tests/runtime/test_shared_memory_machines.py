@@ -46,7 +46,7 @@ MISS, TRANSFER, LINE, READ, WRITTEN = 100, 20, 16, 64, 32  # ns, ns, words; ns f
 
 def caches_of(machine: smp.Machine) -> Caches:
     processors: Any = machine._processors
-    found: Caches = processors.ports[0]._shared.caches
+    found: Caches = processors.ports[0]._accesses.caches
     return found
 
 
@@ -263,7 +263,7 @@ def copied(proc: smp.Processor, plan: Plan, base: int) -> list[int]:
     proc.work(cycles=start)
     ends = []
     for writes, words in copies:
-        port._copy(Copy(writes, base, 4, np.array(words, np.intp)))
+        port._accesses.copy(proc.rank, Copy(writes, base, 4, np.array(words, np.intp)))
         ends.append(round(1e12 * proc.clock()))
     proc.work(cycles=1_000_000_000)  # so that the end of the program disturbs no other's copies
     return ends
@@ -460,3 +460,73 @@ def test_a_failure_during_the_copies_of_others_ends_the_run() -> None:
             machine.run(program, array)
         with smp.emulated(4, machine=SMALL) as other:
             assert other.size == 4
+
+
+# Memory with a directory.
+
+ALEWIFE = machines.load("alewife")
+
+
+def on_lines(proc: smp.Processor, words: Any, acts: list[tuple[int, int, bool]]) -> list[float]:
+    """Carry out acts one after another, each by one processor on one line; return their cycles."""
+    times = []
+    for rank, line, write in acts:
+        if proc.rank == rank:
+            began = proc.clock()
+            if write:
+                compiled.store(words.view, 2 * line, 1)
+            else:
+                compiled.load(words.view, 2 * line)
+            times.append((proc.clock() - began) * ALEWIFE.clock.hz - ALEWIFE.processor.ops.load)
+        proc.barrier()
+    return times
+
+
+def cycles_of(acts: list[tuple[int, int, bool]], p: int = 8) -> list[float]:
+    """Return the cycles of acts on lines, which are numbered so that the home of line 0 is processor 0."""
+    with smp.emulated(p, machine=ALEWIFE) as machine:
+        words = machine.zeros(8 * p, np.int64)
+        assert words._elements.block.offset // 16 % p == 0  # type: ignore[attr-defined]
+        results = machine.run(on_lines, words, acts).results
+    return [round(results[rank].pop(0), 2) for rank, _, _ in acts]
+
+
+def test_a_directory_asks_for_the_home_of_a_line_and_for_the_cache_that_has_it() -> None:
+    memory = ALEWIFE.memory
+    assert cycles_of([(0, 0, False), (1, 0, False), (1, 0, False)]) == [memory.local_miss, memory.remote_clean, 0]
+    assert cycles_of([(2, 1, True), (3, 1, False)]) == [memory.remote_clean, memory.remote_dirty3]
+    assert cycles_of([(1, 1, True), (3, 1, False)]) == [memory.local_miss, memory.remote_dirty2]
+    assert cycles_of([(3, 1, True), (1, 1, False)]) == [memory.remote_clean, memory.remote_dirty2]
+
+
+def test_more_copies_than_pointers_are_a_matter_for_software() -> None:
+    memory = ALEWIFE.memory
+    reads = cycles_of([(rank, 0, False) for rank in range(8)])
+    pointers = memory.directory_pointers
+    assert reads == [memory.local_miss] + [memory.remote_clean] * pointers + [memory.software_trap] * (7 - pointers)
+    assert cycles_of([(1, 0, False), (1, 0, True)])[1] == memory.remote_clean  # nobody else has it
+    assert cycles_of([*((rank, 0, False) for rank in range(7)), (7, 0, True)])[7] == memory.software_trap
+
+
+def test_cells_and_loops_on_arrays_go_through_the_directory() -> None:
+    def program(proc: smp.Processor, array: Any, cells: Any) -> tuple[int, float, float]:
+        proc.barrier()
+        began = proc.clock()
+        taken = cells.readfe(0) + 1
+        cells.writeef(0, taken)
+        middle = proc.clock()
+        proc.barrier()
+        with proc.superstep() as step:
+            last = proc.clock()
+            step.copy_in_by(summed, array, 64)
+            reading = proc.clock() - last
+        return taken, middle - began, reading
+
+    with smp.emulated(4, machine=ALEWIFE) as machine:
+        cells = machine.cells(1, full=True)
+        results = machine.run(program, machine.zeros(1024, np.int32), cells).results
+        assert sorted(taken for taken, _, _ in results) == [1, 2, 3, 4]
+    assert min(time for _, time, _ in results) > ALEWIFE.memory.local_miss / ALEWIFE.clock.hz
+    lines = 64 // 4 // 2 + 32  # half of the reads are a chain, on lines of their own
+    for _, _, reading in results:
+        assert reading * ALEWIFE.clock.hz > 0.7 * lines * ALEWIFE.memory.local_miss

@@ -16,6 +16,7 @@ SEGMENT, FIRST, END = 5, 6, 7  # address of the segment; the bytes of it that ar
 ENTRIES, COPIES, ORDER, COPYING = 8, 9, 10, 11  # three addresses; number of copies that go on
 MISS, UPGRADE, TRANSFER, FREE = 12, 13, 14, 15  # FREE: when the bus is free
 REMOTE_CLEAN, REMOTE_DIRTY2, REMOTE_DIRTY3, POINTERS, TRAP = 16, 17, 18, 19, 20
+HIT = 21  # time of a step on a word, with its line in the cache
 HITS, MISSES, FETCHES, UPGRADES, INVALIDATIONS, WRITE_BACKS = 24, 25, 26, 27, 28, 29
 COUNTS = {
     "hits": HITS,

@@ -19,6 +19,7 @@ from .layout import (
     ENTRIES,
     FETCHES,
     FIRST,
+    HIT,
     HITS,
     INVALIDATIONS,
     LINE,
@@ -104,4 +105,4 @@ def touched(memory: Words, rank: int, address: int, write: bool, now: int) -> in
     offset = address - memory[SEGMENT]
     if offset < memory[FIRST] or offset >= memory[END]:
         return now
-    return accessed(memory, rank, offset // memory[LINE], write, now)
+    return int(accessed(memory, rank, offset // memory[LINE], write, now) + memory[HIT])

@@ -158,6 +158,7 @@ def _times(file: MachineFile) -> dict[int, int]:
         }
     pointers = memory.directory_pointers
     return {
+        layout.HIT: 0 if file.processor is None else time(file.processor.ops.load),
         layout.KIND: layout.DIRECTORY,
         layout.MISS: miss,
         layout.REMOTE_CLEAN: time(memory.remote_clean),

@@ -15,6 +15,8 @@ from ..networks.network import QueueNetwork
 from ..parts import Parts
 from ..prices import Prices
 from ..primitives import PRIMITIVES, meaning_of
+from ..shared_memory_machine.accesses import Accesses
+from ..shared_memory_machine.copying import carry_on
 from . import queues
 from .control import Control
 from .copies import Copies
@@ -63,14 +65,16 @@ def message_machine(file: MachineFile, size: int, fidelity: str) -> Parts:
     """
     software, times = Software.of(file), Times(file, size)
     control = Control.of(file, size, times.message(0, size - 1, WORD))
-    shared = Shared(software, times, control, Copies(size, software, times))
+    by_lines = file.memory is not None and file.memory.shared == "directory"
+    accesses = Accesses(file, whole=False) if by_lines else None
+    shared = Shared(software, times, control, Copies(size, software, times), accesses)
     return Parts(
         Prices(_steps(), 0, 0, file.clock.hz),
         Priced(file),
         WireKind(file, software, times, fidelity),
         port=partial(HandlerPort if software.beside else MessagePort, shared=shared),
         name=file.name,
-        by_address=True,
+        by_address=not by_lines,
     )
 
 
@@ -78,4 +82,4 @@ def _steps() -> dict[Callable[..., Any], int]:
     """Return the prices of steps: those on words of the runtime take no time, which all operations take as a whole."""
     meanings = [meaning_of(getattr(atomics, name)) for name in PRIMITIVES]
     of_queues = (plain.look, plain.room_for, queues.send, queues.take, queues.arrive, queues.catch_up)
-    return dict.fromkeys((*meanings, *of_queues), 0)
+    return dict.fromkeys((*meanings, *of_queues, carry_on), 0)

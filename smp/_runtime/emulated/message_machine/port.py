@@ -13,6 +13,7 @@ from ...protocols import wait
 from ...shared_memory.port import SharedMemoryPort
 from ..clocked.emulator import ClockedEmulator
 from ..port import EmulatedPort, Whole
+from ..shared_memory_machine.accesses import Accesses
 from .control import Control
 from .copies import Copies
 from .interrupts import Interrupts
@@ -31,10 +32,15 @@ class Shared:
     ----------
     arrivals : dict
         For each open barrier, by its ticket, the latest arrival so far.
+    accesses : Accesses or None
+        Accesses to lines of memory that all processors share by a directory; None without such memory.
     """
 
-    def __init__(self, software: Software, times: Times, control: Control, copies: Copies) -> None:
+    def __init__(
+        self, software: Software, times: Times, control: Control, copies: Copies, accesses: Accesses | None
+    ) -> None:
         self.software, self.times, self.control, self.copies = software, times, control, copies
+        self.accesses = accesses
         self.arrivals: dict[int, int] = {}
 
 
@@ -48,7 +54,10 @@ class MessagePort(EmulatedPort):
         self._landing = 0  # when the last block that this processor has written arrives
         if rank == 0:
             processors.emulator.compute = self._compute_of(processors)
-            processors.emulator.words = Words(processors, shared.software, shared.times, shared.copies)
+            if shared.accesses is not None:
+                shared.accesses.open(processors)
+            else:
+                processors.emulator.words = Words(processors, shared.software, shared.times, shared.copies)
 
     def _compute_of(self, processors: Whole) -> Callable[[int], None]:
         """Return the function that lets the running processor compute."""
@@ -62,6 +71,8 @@ class MessagePort(EmulatedPort):
         if self.rank == 0:
             self._shared.copies.clear()
             self._shared.arrivals.clear()
+            if self._shared.accesses is not None:
+                self._shared.accesses.clear()
 
     # Global arrays.
 
@@ -86,7 +97,11 @@ class MessagePort(EmulatedPort):
         self._emulator.pass_picoseconds(max(0, self._landing - self._emulator.picoseconds()))
 
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
-        raise without_memory("a loop on global arrays")
+        if self._shared.accesses is None:
+            raise without_memory("a loop on global arrays")
+        self._pay()
+        run = super().call
+        return self._shared.accesses.loop(self.rank, arrays, lambda: run(loop, arrays, args))
 
     def _pay(self) -> None:
         """Do the work for others that has come since the last call."""

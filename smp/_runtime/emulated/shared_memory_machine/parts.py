@@ -13,7 +13,6 @@ from typing import Any
 from smp.machines import MachineFile
 
 from ...loops import atomics
-from ..caches.memory import Caches
 from ..local_work import Priced
 from ..networks import queues
 from ..parts import Parts
@@ -21,9 +20,10 @@ from ..port import Whole
 from ..prices import Prices
 from ..primitives import meaning_of
 from ..virtual_time import picoseconds
+from .accesses import Accesses
 from .copying import carry_on
 from .packets import LineKind
-from .port import Shared
+from .port import CachedPort
 
 
 def shared_memory_machine(file: MachineFile) -> Parts:
@@ -34,14 +34,16 @@ def shared_memory_machine(file: MachineFile) -> Parts:
     assert memory.local_miss is not None
     miss = picoseconds(memory.local_miss, file.clock.hz)
 
-    def made(processors: Whole) -> Caches:
-        return Caches(file, processors.size, processors.segment)
+    accesses = Accesses(file, whole=True)
+
+    def connect(processors: Whole, rank: int) -> CachedPort:
+        return CachedPort(processors, rank, accesses)
 
     return Parts(
         Prices(_steps(file, miss), 0, 0, file.clock.hz),
         Priced(file),
         LineKind(memory.line, miss, 2 * miss),
-        port=Shared(made).connect,
+        port=connect,
         name=file.name,
     )
 
