@@ -50,6 +50,7 @@ def message_machine(file: MachineFile, size: int) -> Parts:
         WireKind(software, times),
         port=shared.connect,
         name=file.name,
+        timed=True,
         by_address=True,
     )
 
