@@ -242,6 +242,10 @@ class Emulator(ABC):
         """Return machine code of a loop that makes the same steps; None if its source is interpreted."""
         return None
 
+    def entries_for(self, entries: Any) -> Any:
+        """Return the runtime's entry points as the streams call them."""
+        return entries
+
     def charge(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Done:
         """Run a loop over local data, and advance virtual time by its price."""
         if self.witnessed:

@@ -74,6 +74,7 @@ def message_machine(file: MachineFile, size: int, fidelity: str) -> Parts:
         WireKind(file, software, times, fidelity),
         port=partial(HandlerPort if software.beside else MessagePort, shared=shared),
         name=file.name,
+        timed=True,
         by_address=not by_lines,
     )
 
