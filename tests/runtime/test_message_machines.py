@@ -101,6 +101,44 @@ def test_collectives_take_the_published_times_after_the_last_arrival() -> None:
         assert cycles(hundred) == pytest.approx(control.combine.start + 100 * control.combine.per_word, abs=1e-2)
 
 
+@pytest.mark.parametrize("name", ["alewife", "atm"])
+def test_collectives_without_a_network_of_their_own_take_the_time_of_the_formula(name: str) -> None:
+    """The formulas are those of Brewer's thesis, figure 6-6."""
+    file = machines.load(name)
+    combine = file.control.combine
+
+    def program(proc: smp.Processor, words: int) -> tuple[float, float]:
+        start = proc.clock()
+        proc.barrier()
+        middle = proc.clock()
+        proc.reduce(np.ones(words, np.int32))
+        return middle - start, proc.clock() - middle
+
+    for processors, levels in ((4, 2), (16, 4), (64, 6)):
+        with smp.emulated(processors, machine=file) as machine:
+            for words in (1, 50):
+                barrier, time = machine.run(program, words).results[0]
+                start = combine.start + combine.per_level * levels
+                expected = start + words * (combine.per_word + combine.per_word_level * levels)
+                assert cycles(time, file) == pytest.approx(expected, abs=1e-2)
+                assert cycles(barrier, file) <= start + 1e-2  # a combination of no words is a barrier, too
+
+
+@pytest.mark.parametrize(
+    ("name", "constant", "per_hop"),
+    [("cm5", 404.2, 14.4), ("alewife", 207.6, 2.552), ("paragon", 302.5, 11.23), ("atm", 2032, 61.89)],
+)
+def test_a_round_trip_takes_the_time_of_the_thesis(name: str, constant: float, per_hop: float) -> None:
+    """Brewer's thesis, figure 6-6; the machine cm5 looks for messages every 10 cycles at both ends."""
+    file = machines.load(name)
+    others = [1, 9, 18, 63]
+    with smp.emulated(64, machine=file) as machine:
+        times = machine.run(round_trips, others).results[0]
+    for other, time in zip(others, times, strict=True):
+        printed = constant + per_hop * hops(file.network, 64)(0, other)
+        assert cycles(time, file) == pytest.approx(printed, abs=10 if name == "cm5" else 2)
+
+
 def test_a_copy_in_is_a_request_and_a_block_from_each_owner() -> None:
     def program(proc: smp.Processor, array: Any) -> float:
         with proc.superstep() as step:
