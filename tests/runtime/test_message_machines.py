@@ -107,21 +107,26 @@ def test_collectives_without_a_network_of_their_own_take_the_time_of_the_formula
     file = machines.load(name)
     combine = file.control.combine
 
-    def program(proc: smp.Processor, words: int) -> tuple[float, float]:
-        start = proc.clock()
-        proc.barrier()
-        middle = proc.clock()
-        proc.reduce(np.ones(words, np.int32))
-        return middle - start, proc.clock() - middle
+    def program(proc: smp.Processor, words: int) -> list[float]:
+        times = [proc.clock()]
+        for collective in (proc.barrier, *[lambda: proc.reduce(np.ones(words, np.int32))] * 3):
+            collective()
+            times.append(proc.clock())
+        proc.work(cycles=1e6 * proc.rank)
+        times.append(proc.clock())
+        proc.scan(np.ones(words, np.int32))
+        return [*np.diff(times)[:-1].tolist(), proc.clock()]
 
     for processors, levels in ((4, 2), (16, 4), (64, 6)):
         with smp.emulated(processors, machine=file) as machine:
-            for words in (1, 50):
-                barrier, time = machine.run(program, words).results[0]
+            for words in (1, 50, 20_000):  # the last ones go through the stage of long arrays, with two barriers
+                barrier, *reductions, end = machine.run(program, words).results[0]
                 start = combine.start + combine.per_level * levels
                 expected = start + words * (combine.per_word + combine.per_word_level * levels)
-                assert cycles(time, file) == pytest.approx(expected, abs=1e-2)
+                assert cycles(np.array(reductions), file) == pytest.approx(np.full(3, expected), abs=1e-1)
                 assert cycles(barrier, file) <= start + 1e-2  # a combination of no words is a barrier, too
+                last = barrier + sum(reductions) + 1e6 * (processors - 1) / file.clock.hz
+                assert cycles(end - last, file) == pytest.approx(expected, abs=1e-1)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +160,32 @@ def test_a_copy_in_is_a_request_and_a_block_from_each_owner() -> None:
     there = message.request + wire + 4 * link + message.receive
     back = block.start + wire + 4 * link + 800 * BARE.clock.hz / block.bandwidth + message.receive
     assert cycles(time, BARE) == pytest.approx(there + back, abs=1e-1)
+
+
+def test_without_a_device_both_processors_copy_a_block() -> None:
+    """Blocks of the machine atm have a start and a bandwidth."""
+    file = machines.load("atm").replace("message.poll_empty", 0)
+
+    def program(proc: smp.Processor, count: int) -> list[float]:
+        port = proc.port(count)
+        port.expect(count)
+        proc.barrier()
+        start = proc.clock()
+        if proc.rank == 0:
+            proc.send_block(1, port, np.zeros(count))
+        sent = proc.clock() - start
+        if proc.rank == 1:
+            proc.work(cycles=1e6)
+            start = proc.clock()
+            port.wait()
+        return [sent, proc.clock() - start]
+
+    with smp.emulated(2, machine=file.replace("message.notify", "poll")) as machine:
+        for count in (1, 1000):
+            (sent, _), (_, received) = machine.run(program, count).results
+            copy = 8 * count * file.clock.hz / file.block.bandwidth
+            assert cycles(sent, file) == pytest.approx(file.block.start + copy, abs=1e-2)
+            assert cycles(received, file) == pytest.approx(file.message.receive + copy, abs=1e-2)
 
 
 def test_owners_pay_for_what_others_read_and_write() -> None:
