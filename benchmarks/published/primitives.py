@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ import numpy as np
 import smp
 from smp._runtime.emulated.message_machine.times import hops
 from smp.machines import MachineFile
+
+from .regained import Printed
 
 PHASES = 8
 """Round trips of a measurement; they begin at different moments between two polls of the other processor."""
@@ -108,14 +109,6 @@ def first_of(machine: MachineFile, processors: int, program: Callable[..., float
     """Return the result of processor 0."""
     seconds: float = opened(machine, processors).run(program, *args).results[0]
     return seconds
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A printed model: coefficients in cycles by term, and the mean relative error in percent."""
-
-    coefficients: dict[str, float]
-    mre: float
 
 
 LEVELS = "log2(processors)"

@@ -100,13 +100,20 @@ class Stencils:
     processors : int
     longest : int
         The largest width and height.
+
+    Attributes
+    ----------
+    reduction, barrier : float
+        Seconds of a reduction of one word, and of a barrier.
     """
 
     def __init__(self, machine: MachineFile, processors: int, longest: int = 2000) -> None:
         self.machine, self.processors, self._hz = machine, processors, machine.clock.hz
         software, times = Software.of(machine), Times(machine, processors)
         self._software, cells = software, longest // 2 + 2
-        self._reduction = Control.of(machine, processors, times.message(0, processors - 1, WORD)).time("reduce", WORD)
+        control = Control.of(machine, processors, times.message(0, processors - 1, WORD))
+        self._reduction = control.time("reduce", WORD)
+        self.reduction, self.barrier = self._reduction / SECOND, control.barrier / SECOND
         work = Priced(machine)
         self._pricing = Pricing.of_file(machine)
         ranks = range(processors)

@@ -22,7 +22,7 @@ def relaxed(program: Any, grid: Any, p: int, machine: str | None = None, **how: 
         return shared.view.copy(), results[0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     rows=st.integers(3, 20),
     columns=st.integers(3, 20),

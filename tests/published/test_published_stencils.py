@@ -21,7 +21,7 @@ from smp._runtime.emulated.message_machine.software import Software
 NAMES = ("cm5", "alewife", "paragon", "atm")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     name=st.sampled_from(NAMES),
     processors=st.sampled_from([2, 4, 6, 9, 16]),

@@ -120,12 +120,14 @@ class MessagePort(EmulatedPort):
     def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
         return self._within(timeout, description, vote)
 
-    def priced(self, name: str, read: int, nbytes: int, began: float) -> None:
+    def priced(self, name: str, read: int, written: int, began: float, nbytes: int | None) -> None:
         """Let a collective that has just ended take the time of this machine, after the last processor has begun it.
 
         The barriers by which the runtime carries it out are a part of that time.
         """
-        time = self._shared.control.time(name, max(read, nbytes) if name.startswith(BROADCASTS) else nbytes)
+        if nbytes is None:
+            nbytes = max(read, written) if name.startswith(BROADCASTS) else written
+        time = self._shared.control.time(name, nbytes)
         start, now = round(began * SECOND), self._emulator.picoseconds()
         first = next((ticket for arrived, ticket in self._met if arrived >= start), None)
         if first is None:  # it was split: its barrier is over

@@ -71,10 +71,10 @@ class Exchange:
     ) -> None:
         """Record a collective that has ended: the bytes that this processor has read and written.
 
-        ``nbytes`` is the length of its value, by default that of what it has written.
+        ``nbytes`` is the length of its value, if that is known.
         """
         if self.port.priced is not None:
-            self.port.priced(name, read, written if nbytes is None else nbytes, began)
+            self.port.priced(name, read, written, began, nbytes)
         self.recorder.exchanged(name, itemsize, read, written, self.port.clock() - began)
 
     def agreed(self, name: str, mine: NDArray[Any]) -> str:
