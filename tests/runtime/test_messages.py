@@ -39,6 +39,42 @@ def storm(proc: smp.Processor, each: int = 2) -> int:
     return sums[0]
 
 
+def chains(proc: smp.Processor, each: int = 2) -> int:
+    """Send requests that pass all processors, themselves twice, and then reply; return the number of replies."""
+    came = [0]
+    home = proc.handler(lambda message: came.__setitem__(0, came[0] + 1))
+
+    def pass_on(message: smp.Message, source: int, left: int) -> None:
+        if left:
+            message.forward(onward, source, left - 1, to=(proc.rank + 1) % proc.size)
+        else:
+            message.reply(home, to=source)
+
+    onward = proc.handler(pass_on, replies=True)
+    for _ in range(each):
+        proc.request(proc.rank, onward, proc.rank, proc.size)
+    proc.wait_until(lambda: came[0] == each)
+    return came[0]
+
+
+def test_forwarded_requests_never_wait_for_each_other(room: int) -> None:
+    found = smp.explore(chains, 2, 1, limit=2_000, network=smp.networks.ideal(room))
+    assert found.failure is None, str(found)
+    under_seeds(chains, room, seeds=40)
+
+
+def test_requests_forwarded_while_only_right_is_polled_are_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor that waits for room to forward, and takes no requests meanwhile, may wait for ever."""
+    post = messenger.Messenger._post
+
+    def wrong(self: Any, to: int, handler: Any, args: Any, on: Any, polled: Any, how: Any) -> None:
+        post(self, to, handler, args, on, RIGHT if self._running else polled, how)
+
+    monkeypatch.setattr(messenger.Messenger, "_post", wrong)
+    with pytest.raises(DeadlockError, match="room for a message to processor"):
+        under_seeds(chains, room)
+
+
 @pytest.mark.parametrize(
     ("processors", "preemptions", "limit"),
     [(2, 1, 30_000), (3, 1, 500), pytest.param(3, 2, 60_000, marks=pytest.mark.slow)],

@@ -73,6 +73,27 @@ def test_programs_run_on_both_computers(two: Computers, four: smp.Machine) -> No
     np.testing.assert_array_equal(b[:], np.roll(np.arange(float(N)), -N // 2))
 
 
+def test_all_processors_may_be_on_one_other_computer(two: Computers) -> None:
+    def program(proc: smp.Processor, a: smp.GlobalArray) -> int:
+        with proc.superstep() as step:
+            found = step.copy_in(a, slice(None))
+            step.compute()
+            step.copy_out(a, proc.block(len(a)), found[::-1][proc.block(len(a))])
+        cells = proc.cells(2)
+        cells.writeef(1 - proc.rank, proc.rank)
+        return int(cells.readfe(proc.rank))
+
+    with smp.mpi(2, launcher=two.words(nodes=1)) as machine:
+        assert machine.nodes == [0, 0]
+        a = machine.array(np.arange(10.0))
+        assert machine.run(program, a).results == [1, 0]
+        np.testing.assert_array_equal(a[:], np.arange(10.0)[::-1])
+        with pytest.raises(DeadlockError):
+            machine.run(lambda proc: proc.cells(2).readfe(0))
+        assert machine.run(together).results == [1, 1]
+    assert not two.left(HARD)
+
+
 def together(proc: smp.Processor) -> int:
     return int(proc.reduce(proc.rank))
 

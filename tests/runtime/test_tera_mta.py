@@ -86,7 +86,7 @@ def test_one_word_for_all_is_faster_than_a_word_for_each_only_without_computatio
 
 
 @pytest.mark.parametrize(("iterations", "least", "most"), [(200, 9, 11), (100, 18, 22)])
-def test_threads_trap_from_so_long_a_chain_on(iterations: int, least: int, most: int) -> None:
+def test_threads_trap_in_chains_as_long_as_those_of_the_study(iterations: int, least: int, most: int) -> None:
     assert passed(MTA, least - 1, iterations, chained=True).traps == 0
     assert passed(MTA, most, iterations, chained=True).traps > 0
 

@@ -110,9 +110,9 @@ class Computers:
     def _etc(self, node: str) -> Path:
         return Path("/etc/netns") / node
 
-    def words(self, network: list[str] = NETWORK) -> list[str]:
-        """Return the launcher that starts two ranks on each node."""
-        hosts = ",".join(f"{node}:2" for node in self.nodes)
+    def words(self, network: list[str] = NETWORK, nodes: int = 2) -> list[str]:
+        """Return the launcher that starts two ranks on each node, or on the first one only."""
+        hosts = ",".join(f"{node}:2" for node in self.nodes[:nodes])
         over = ["-launcher", "ssh", "-launcher-exec", str(self._script), "-iface", self.bridge]
         return [mpiexec(), *over, "-hosts", hosts, *network]
 

@@ -136,11 +136,14 @@ class Emulator(ABC):
         running: Stream | None = self.running
         return None if running is None else running.rank
 
-    def spawn(self, rank: int, function: Callable[[], object], at: int | None = None) -> Stream:
+    def spawn(
+        self, rank: int, function: Callable[[], object], at: int | None = None, number: int | None = None
+    ) -> Stream:
         """Add a stream to a processor.
 
         The stream begins when it is first chosen, at the virtual time ``at``, or at that of the stream that made it.
-        An exception in ``function`` ends the run.
+        Of several streams with the same time, the one with the least number goes first; by default a stream has a
+        larger number than those before it.  An exception in ``function`` ends the run.
         """
         index = self._counts.get(rank, 0)
         self._counts[rank] = index + 1
@@ -148,7 +151,7 @@ class Emulator(ABC):
         running = self.running
         if at is None:
             at = 0 if running is None else running.now
-        stream: Stream = self._new(rank, index, self._made, at)
+        stream: Stream = self._new(rank, index, self._made if number is None else number, at)
         stream.greenlet = greenlet(lambda: self._live(stream, function))
         if self._hub is not None:
             stream.greenlet.parent = self._hub
@@ -238,6 +241,10 @@ class Emulator(ABC):
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """Return machine code of a loop that makes the same steps; None if its source is interpreted."""
         return None
+
+    def entries_for(self, entries: Any) -> Any:
+        """Return the runtime's entry points as the streams call them."""
+        return entries
 
     def charge(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Done:
         """Run a loop over local data, and advance virtual time by its price."""

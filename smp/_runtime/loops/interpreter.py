@@ -42,8 +42,14 @@ class Interpreter(Protocol):
         The machine code returns `INTERPRETED` if its arguments have to be interpreted.
         """
 
-    def spawn(self, rank: int, function: Callable[[], object], at: int | None = None) -> object:
-        """Add a stream to a processor, which begins at a virtual time, in ps; by default now."""
+    def spawn(
+        self, rank: int, function: Callable[[], object], at: int | None = None, number: int | None = None
+    ) -> object:
+        """Add a stream to a processor, which begins at a virtual time, in ps; by default now.
+
+        Of several streams at the same time, the one with the least number goes first; by default a stream has a larger
+        number than those before it.
+        """
 
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""

@@ -1,4 +1,4 @@
-"""The processors of a machine of MPI: workers that share memory if all ranks are on one node, else those of nodes."""
+"""The processors of a machine of MPI: workers that share memory if all are on this computer, else those of nodes."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def opened(
         ranks = RankProcesses(World(size, command, joined=False, far=far)) if job is None else ranks_of_job(job)
         try:
             ranks.prepare(ctrl_c, time.monotonic() + START)
-            several = ranks.places[-1][0] > 0
-            places = [None] * size if several else places_of(size, cpus, pin)
-            named = _named(pin, size) if several else []
+            apart = ranks.places[-1][0] > 0 or not all(line.is_local() for line in ranks.lines)
+            places = [None] * size if apart else places_of(size, cpus, pin)
+            named = _named(pin, size) if apart else []
         except BaseException:
             ranks.close()
             raise
-        if several:
+        if apart:
             return _on_nodes(ranks, pin is True, named, patience, ctrl_c)
     roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
     return Workers("mpi", lambda: ranks, places, roomy)

@@ -2,6 +2,9 @@
 
 So two settings that are simulated from the same seed see common random numbers: the i-th cycle of a thread draws the
 same work, the same handlers and the same route in both. A difference in the results then comes from the settings.
+
+All times are multiples of 2^-30. So if the mean is a multiple of 2^30 units, each time is a whole number of units, and
+a machine that counts whole units can repeat a simulation exactly.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from .._types import FloatArray
 
 BLOCK = 512
 """Count of random numbers drawn at once."""
+GRID = 1 << 30
+"""Number of multiples of the smallest time in a mean time of 1."""
 EXACT = 1e-9
 """Relative distance up to which a sum of visits is taken as a whole number."""
 
@@ -33,13 +38,14 @@ class Purpose(IntEnum):
 def times(seed: int, thread: int, purpose: Purpose, variation: float) -> Callable[[], float]:
     """Return a function that draws times of mean 1 and squared coefficient of variation C².
 
-    The times are constant for C² = 0, exponential for 1, and otherwise follow a gamma distribution.
+    The times are constant for C² = 0, exponential for 1, and otherwise follow a gamma distribution. They are rounded up
+    to the next multiple of 1 / `GRID`, so that none of them is 0.
     """
     if variation == 0.0:
         return repeat(1.0).__next__
     generator = _generator(seed, thread, purpose)
     shape = 1.0 / variation
-    return _drawn(lambda: generator.gamma(shape, variation, BLOCK).tolist()).__next__
+    return _drawn(lambda: (np.ceil(generator.gamma(shape, variation, BLOCK) * GRID) / GRID).tolist()).__next__
 
 
 class Route:

@@ -8,6 +8,10 @@ Each thread has one pending event, so the heap holds one entry per thread, and t
 Handlers need no events of their own. All handlers of a node are done at its time `free`, so a handler that arrives at t
 and takes S is done at max(t, free) + S. A request handler that comes while the node's thread is at work, or before its
 work has begun, puts off the end of the work by S.
+
+Of several events at the same time, the one that was sent first comes first; the end of a thread's work is sent when it
+comes. Then the order is that of the senders. It is the order in which processors would act at the same time: by node,
+the handlers of a node before its thread; with protocol processors, the handlers of all nodes before the threads.
 """
 
 from __future__ import annotations
@@ -50,7 +54,13 @@ class State:
 
 
 class Machine:
-    """Nodes and threads between two events; `work_variation` and `seed` are those of `simulate`."""
+    """Nodes and threads between two events; `work_variation` and `seed` are those of `simulate`.
+
+    Attributes
+    ----------
+    ended : list of (int, float) or None
+        If it is a list, the thread and the time of the end of each cycle are appended to it.
+    """
 
     def __init__(self, setting: Setting, work_variation: float, seed: int) -> None:
         nodes = range(len(setting.work))
@@ -64,7 +74,13 @@ class Machine:
         self.ends = [self.work[c] * self.draw_work[c]() if c in self.routes else inf for c in nodes]
         self.alone = list(self.ends)  # when the work would have ended without handlers in between
         self.put_off = [0.0 for _ in nodes] if setting.protocol_processor else self.ends  # by request handlers
-        self.heap = [(self.ends[c], c, -1, c) for c in threads]
+        self.ended: list[tuple[int, float]] | None = None
+        count = len(nodes)
+        apart = setting.protocol_processor
+        self.of_handlers = list(range(count)) if apart else list(range(0, 2 * count, 2))  # places among the senders
+        self.of_thread = [count + k if apart else 2 * k + 1 for k in nodes]
+        # time of the event, time and place of its sender, thread, hops left, node
+        self.heap = [(self.ends[c], self.ends[c], self.of_thread[c], c, -1, c) for c in threads]
         heapify(self.heap)
         self.now = 0.0
         self.sums = [0.0] * len(PARTS)
@@ -79,15 +95,16 @@ class Machine:
         """Continue until the given number of further cycles have ended."""
         heap, latency, occupancy, work = self.heap, self.latency, self.occupancy, self.work
         draw_work, draw_handler, routes = self.draw_work, self.draw_handler, self.routes
+        of_handlers, of_thread = self.of_handlers, self.of_thread
         free, ready, ends, alone, put_off = self.free, self.ready, self.ends, self.alone, self.put_off
-        done, requests, replies = self.cycles, self.requests, self.replies
+        done, requests, replies, ended = self.cycles, self.requests, self.replies, self.ended
         response, thread_wait, request_wait, reply_wait = self.sums
         now = self.now
         while cycles:
-            now, c, hops, node = heap[0]
+            now, _, place, c, hops, node = heap[0]
             if hops < 0:  # the thread's work ends
                 if ends[c] > now:  # not yet: handlers have come in between
-                    heapreplace(heap, (ends[c], c, -1, c))
+                    heapreplace(heap, (ends[c], ends[c], place, c, -1, c))
                     continue
                 thread_wait += now - alone[c]
                 sent, hops = now, routes[c].hops()
@@ -102,13 +119,17 @@ class Machine:
                     done[c] += 1
                     cycles -= 1
                     ready[c] = sent
+                    if ended is not None:
+                        ended.append((c, sent))
                     ends[c] = alone[c] = end = sent + work[c] * draw_work[c]()
-                    heapreplace(heap, (end, c, -1, c))
+                    heapreplace(heap, (end, end, of_thread[c], c, -1, c))
                     continue
+                place = of_handlers[node]
                 put_off[node] += took
                 request_wait += begun - now
                 requests[node] += took
                 hops -= 1
-            heapreplace(heap, (sent + latency, c, hops, routes[c].node() if hops else c))
+            to = routes[c].node() if hops else c
+            heapreplace(heap, (sent + latency, sent, place, c, hops, to))
         self.now = now
         self.sums = [response, thread_wait, request_wait, reply_wait]

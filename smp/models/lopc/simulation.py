@@ -104,7 +104,7 @@ def simulate(
     Notes
     -----
     Takes about 1 us for each trip through the network and for each piece of work.
-    If two events happen at the same time, the thread with the lower number goes first.
+    If two messages arrive at the same time, the one that was sent first is first, and then that of the lower node.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -253,21 +254,42 @@ def test_handlers_may_not_wait_or_send(machines: Machines, name: str) -> None:
 def test_only_handlers_of_requests_reply_and_only_while_they_run(machines: Machines) -> None:
     kept: list[smp.Message] = []
 
-    def program(proc: smp.Processor, late: bool) -> None:
+    def program(proc: smp.Processor, early: str, late: str) -> None:
         good = proc.handler(lambda message: None)
         keeps = proc.handler(kept.append)
         replies = proc.handler(lambda message: message.reply(good))
+        forwards = proc.handler(lambda message: message.forward(good, to=0))
         if late:
             proc.send(proc.rank, keeps)
             proc.wait_until(lambda: kept)
-            kept[-1].reply(good)
-        proc.send(proc.rank, replies)
+            (kept[-1].reply if late == "reply" else partial(kept[-1].forward, to=0))(good)
+        proc.send(proc.rank, forwards if early == "forward" else replies)
         proc.wait_until(lambda: False)
 
-    with pytest.raises(ProcessorRaised, match=r"cannot reply: register it with proc.handler\(.*, replies=True\)"):
-        machines(1).run(program, False)
-    with pytest.raises(ProcessorRaised, match="cannot be replied to, because its handler has ended"):
-        machines(1).run(program, True)
+    for call, late in (("reply", "replied to"), ("forward", "forwarded")):
+        with pytest.raises(ProcessorRaised, match=rf"cannot {call}: register it with proc.handler\(.*, replies=True\)"):
+            machines(1).run(program, call, "")
+        with pytest.raises(ProcessorRaised, match=f"cannot be {late}, because its handler has ended"):
+            machines(1).run(program, call, call)
+
+
+def test_a_request_is_forwarded_to_the_processor_that_replies(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> list[int]:
+        passed: list[int] = []
+        home = proc.handler(lambda message, *ranks: passed.extend((*ranks, message.source)))
+
+        def onward(message: smp.Message, source: int, *ranks: int) -> None:
+            if proc.rank == proc.size - 1:
+                message.reply(home, *ranks, message.source, to=source)
+            else:
+                message.forward(chain, source, *ranks, message.source, to=proc.rank + 1)
+
+        chain = proc.handler(onward, replies=True)
+        proc.request(0, chain, proc.rank)
+        proc.wait_until(lambda: passed)
+        return passed
+
+    assert machines(3).run(program).results == [[rank, 0, 1, 2] for rank in range(3)]
 
 
 def test_an_exception_in_a_handler_ends_the_run_and_names_the_message(machines: Machines) -> None:

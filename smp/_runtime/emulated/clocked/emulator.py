@@ -198,7 +198,7 @@ class ClockedEmulator(Emulator):
         if words[layout.OVER]:
             raise GreenletExit
         if self.words is not None:
-            cost = self.words.price(meaning, args)
+            cost = 0  # its price depends on the accesses of others, so it is known when its turn has come
         chosen = self._core.step(self._address, cost)
         if chosen >= 0:
             self._switch(chosen)
@@ -206,6 +206,8 @@ class ClockedEmulator(Emulator):
                 self._look_up()
         elif chosen == LOOK_UP:
             self._look_up()
+        if self.words is not None:
+            self.pass_picoseconds(self.words.price(meaning, args))
         if self.trace is not None:
             stream = self.running
             assert stream is not None
@@ -223,6 +225,16 @@ class ClockedEmulator(Emulator):
         if changed(meaning, args, result):
             words[layout.VAIN] = 0
         return result
+
+    def pass_picoseconds(self, picoseconds: int) -> None:
+        """Advance the virtual time of the running stream.
+
+        If its steps use what others use as well, it is chosen again before the next one: others may be earlier now.
+        """
+        super().pass_picoseconds(picoseconds)
+        stream = self.running
+        if stream is not None and picoseconds and (self.words is not None or self._words[layout.CACHES]):
+            stream.set(layout.FRESH, 0)
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         if self.trace is not None or self.words is not None or PLACES.actions:
@@ -277,12 +289,6 @@ class ClockedEmulator(Emulator):
     def use_caches(self, address: int) -> None:
         """Let steps on shared words take their time in the caches whose words are at an address; 0 for none."""
         self._words[layout.CACHES] = address
-
-    def pass_picoseconds(self, picoseconds: int) -> None:
-        super().pass_picoseconds(picoseconds)
-        stream = self.running
-        if stream is not None and self._words[layout.CACHES]:
-            stream.set(layout.FRESH, 0)  # another stream may be earlier now: accesses to lines must not overtake it
 
     def copy_on(self) -> int:
         """Carry on the copies through the caches, as a part of the last step; see `hooks.copy_on`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from smp.machines import MachineFile
@@ -19,11 +20,17 @@ from ..shared_memory_machine.copying import carry_on
 from . import queues
 from .control import Control
 from .copies import Copies
+from .handler_network import HandlerNetwork
+from .handler_port import HandlerPort
 from .network import WireNetwork
-from .port import Shared
+from .one_channel import OneChannel
+from .port import MessagePort, Shared
 from .software import WORD, Software
 from .times import Times
-from .wires import FreeWires
+from .wires import FreeWires, Wires
+
+LATENCY, CONTENTION = "latency", "contention"
+"""Whether packets meet in the network: they do not, or they do."""
 
 
 class WireKind:
@@ -31,18 +38,31 @@ class WireKind:
 
     timed = True
 
-    def __init__(self, software: Software, times: Times) -> None:
-        self._software, self._times = software, times
+    def __init__(self, file: MachineFile, software: Software, times: Times, fidelity: str) -> None:
+        self._file, self._software, self._times, self._fidelity = file, software, times, fidelity
 
     def queues(self, size: int) -> queues.WireQueues:
-        return queues.WireQueues(size, self._software, FreeWires(size, self._times))
+        network, interface = self._file.network, self._file.interface
+        assert network is not None
+        assert interface is not None
+        wires: Wires
+        if self._fidelity == LATENCY or network.kind == "ideal":
+            wires = FreeWires(size, self._times)
+        else:
+            from .packet_wires import PacketWires  # imports Numba
+
+            wires = PacketWires(self._file, size, self._software)
+        return queues.WireQueues(size, self._software, OneChannel(wires) if interface.channels == 1 else wires)
 
     def of_a_processor(self) -> type[QueueNetwork]:
-        return WireNetwork
+        return HandlerNetwork if self._software.beside else WireNetwork
 
 
-def message_machine(file: MachineFile, size: int) -> Parts:
-    """Return the parts of a machine that has a table ``[message]``."""
+def message_machine(file: MachineFile, size: int, fidelity: str) -> Parts:
+    """Return the parts of a machine that has a table ``[message]``.
+
+    ``fidelity`` is LATENCY if packets do not meet in the network.
+    """
     software, times = Software.of(file), Times(file, size)
     control = Control.of(file, size, times.message(0, size - 1, WORD))
     by_lines = file.memory is not None and file.memory.shared == "directory"
@@ -51,9 +71,10 @@ def message_machine(file: MachineFile, size: int) -> Parts:
     return Parts(
         Prices(_steps(), 0, 0, file.clock.hz),
         Priced(file),
-        WireKind(software, times),
-        port=shared.connect,
+        WireKind(file, software, times, fidelity),
+        port=partial(HandlerPort if software.beside else MessagePort, shared=shared),
         name=file.name,
+        timed=True,
         by_address=not by_lines,
     )
 
@@ -61,5 +82,5 @@ def message_machine(file: MachineFile, size: int) -> Parts:
 def _steps() -> dict[Callable[..., Any], int]:
     """Return the prices of steps: those on words of the runtime take no time, which all operations take as a whole."""
     meanings = [meaning_of(getattr(atomics, name)) for name in PRIMITIVES]
-    of_queues = (plain.look, plain.room_for, queues.send, queues.take, queues.arrive)
+    of_queues = (plain.look, plain.room_for, queues.send, queues.take, queues.arrive, queues.catch_up)
     return dict.fromkeys((*meanings, *of_queues, carry_on), 0)

@@ -2,6 +2,9 @@
 
     sender      │ request or reply │ inject │ inject │ ...     a packet each; only the first one is dearer
     receiver    │ interrupt │ receive │ dispatch │             for each packet; ``interrupt`` only if it was interrupted
+
+    a block     by packets, as above; by a device, which writes it into memory while both processors go on; or by
+                copies of both processors, where there is a bandwidth but no device
                 │ poll_empty │                                 a poll that finds nothing
 
 Source: E. A. Brewer, Portable High-Performance Supercomputing, section 6.1.3 and figure 6-6.
@@ -39,12 +42,16 @@ class Software:
         Time from an interrupt to its handler; 0 on a machine that polls.
     interrupts : bool
         Whether a packet interrupts the program.
+    beside : bool
+        Whether handlers run on a processor of their own, beside the program.
     payload : int
         Bytes of data in a packet.
     block_start, block_packet : int
         Time to begin a block, and for each of its packets.
     block_byte : float
-        Time that a device needs for each byte of a block; 0 if the processor sends it by packets.
+        Time that a device needs for each byte of a block; 0 if there is none.
+    block_copy : float
+        Time in which a processor copies a byte of a block, where there is no device; 0 if it goes by packets.
     strided : int
         Time for each element of a block that does not follow the one before.
     copy_byte : float
@@ -59,10 +66,12 @@ class Software:
     poll: int
     interrupt: int
     interrupts: bool
+    beside: bool
     payload: int
     block_start: int
     block_packet: int
     block_byte: float
+    block_copy: float
     strided: int
     copy_byte: float
 
@@ -75,7 +84,10 @@ class Software:
         def time(cycles: float) -> int:
             return picoseconds(cycles, file.clock.hz)
 
-        device = block is not None and block.dma and block.bandwidth is not None
+        beside = file.protocol is not None and file.protocol.processor
+        interrupts = message.notify == "interrupt" and not beside
+        byte = 1e12 / block.bandwidth if block is not None and block.bandwidth else 0.0
+        device = block is not None and block.dma
         return cls(
             request=time(message.request),
             reply=time(message.rpc),
@@ -83,12 +95,14 @@ class Software:
             late=0 if message.inject_at is None else time(message.request - message.inject_at),
             receive=time(message.receive + message.dispatch),
             poll=time(message.poll_empty),
-            interrupt=0 if processor is None or message.notify == "poll" else time(processor.interrupt),
-            interrupts=message.notify == "interrupt",
+            interrupt=0 if processor is None or not interrupts else time(processor.interrupt),
+            interrupts=interrupts,
+            beside=beside,
             payload=message.payload,
             block_start=time(message.request if block is None else block.start),
             block_packet=time(message.inject if block is None else block.per_packet),
-            block_byte=1e12 / block.bandwidth if device and block is not None and block.bandwidth else 0.0,
+            block_byte=byte if device else 0.0,
+            block_copy=0.0 if device else byte,
             strided=0 if block is None else time(block.strided_per_element),
             copy_byte=0.0 if processor is None else processor.copy_per_byte * 1e12 / file.clock.hz,
         )
@@ -107,8 +121,10 @@ class Software:
 
     def sending_block(self, nbytes: int) -> int:
         """Return the processor time to send a block."""
-        return self.block_start + (0 if self.block_byte else self.packets(nbytes) * self.block_packet)
+        packets = 0 if self.block_byte else self.packets(nbytes) * self.block_packet
+        return self.block_start + packets + round(nbytes * self.block_copy)
 
     def receiving_block(self, nbytes: int) -> int:
-        """Return the processor time to receive a block: of one packet that says so if a device has written it."""
-        return self.receiving(1 if self.block_byte else self.packets(nbytes))
+        """Return the processor time to receive a block: of all its packets, or of one and a copy of the whole."""
+        whole = self.block_byte or self.block_copy
+        return self.receiving(1 if whole else self.packets(nbytes)) + round(nbytes * self.block_copy)

@@ -15,7 +15,18 @@ from .issuing import begin_created, issue
 from .lists import append_ready, append_to_port, empty_bucket, free_operation, new_thread, next_bucket, put
 from .memory import send
 from .settings import Settings
-from .state import Arrays, counters, cycles, links, operation_at, processor_at, registers_at, thread_at, totals_at
+from .state import (
+    Arrays,
+    at,
+    counters,
+    operation_at,
+    pending_at,
+    processor_at,
+    registers_address,
+    registers_at,
+    thread_at,
+    totals_at,
+)
 from .traps import access_by_runtime, can_go_on, copied, enter, make_ready, runtime_answer, trap
 
 
@@ -26,8 +37,8 @@ def complete(m: Settings, s: Arrays, operation: int, now: int) -> None:
     thread = own[layout.OWNER]
     row = thread_at(s, thread)
     if own[layout.INTO_REGISTER] != 0 and layout.LOAD <= own[layout.KIND] <= layout.READFE:
-        registers_at(s, thread)[own[layout.INTO_REGISTER]] = own[layout.VALUE]
-    row[layout.PENDING + own[layout.SLOT]] -= 1
+        at(registers_address(s, thread), own[layout.INTO_REGISTER])[0] = own[layout.VALUE]
+    pending_at(s, thread, own[layout.SLOT])[0] -= 1
     row[layout.OUTSTANDING] -= 1
     totals_at(s, row[layout.PROCESSOR])[layout.OPERATIONS_DONE] += 1
     free_operation(s, operation)
@@ -72,9 +83,9 @@ def happen(m: Settings, s: Arrays, now: int) -> None:
     entry = empty_bucket(s, now)
     operations = s.operation_room
     while entry != layout.NONE:
-        following = links(s)[entry]
-        if cycles(s)[entry] != now:
-            put(s, entry, cycles(s)[entry])  # it belongs to a later round of the buckets
+        following = at(s.link, entry)[0]
+        if at(s.when, entry)[0] != now:
+            put(s, entry, at(s.when, entry)[0])  # it belongs to a later round of the buckets
         elif entry < operations:
             own = operation_at(s, entry)
             if own[layout.OUTCOME] == layout.DONE and own[layout.RUNTIME] == 0 and own[layout.KIND] != layout.KEEP:

@@ -8,7 +8,19 @@ from .background import background_first, catch_up, issue_background
 from .lists import append_to_port, end_thread, new_operation, new_thread, put, take
 from .places import set_place
 from .settings import Settings
-from .state import Arrays, code_at, counters, cycles, operation_at, processor_at, registers_at, thread_at, totals_at
+from .state import (
+    Arrays,
+    at,
+    code_at,
+    counters,
+    operation_at,
+    pending_at,
+    processor_at,
+    registers_address,
+    registers_at,
+    thread_at,
+    totals_at,
+)
 from .traps import can_go_on, need_stream, runtime_word
 
 
@@ -19,7 +31,7 @@ def issue(m: Settings, s: Arrays, p: int, now: int) -> None:
     if row[layout.BACKGROUND_SEEN] < now:
         catch_up(m, s, p, now)
     row[layout.BACKGROUND_SEEN] = now + 1
-    if background_first(m, s, p, cycles(s)[row[layout.READY_FIRST]]):
+    if background_first(m, s, p, at(s.when, row[layout.READY_FIRST])[0]):
         issue_background(m, s, p, now)
         return
     entry = take(s, p, layout.READY_FIRST)
@@ -39,18 +51,18 @@ def issue(m: Settings, s: Arrays, p: int, now: int) -> None:
 @merged
 def word_of_program(m: Settings, s: Arrays, p: int, thread: int, now: int) -> None:
     """Issue the next word of a thread's program."""
-    row, registers = thread_at(s, thread), registers_at(s, thread)
+    row, registers = thread_at(s, thread), registers_address(s, thread)
     pc = row[layout.PC]
     word = code_at(s, pc)
     if word[layout.MEMORY] != layout.NOTHING:
-        address = registers[word[layout.BASE]] + registers[word[layout.INDEX]] + word[layout.OFFSET]
+        address = at(registers, word[layout.BASE])[0] + at(registers, word[layout.INDEX])[0] + word[layout.OFFSET]
         if address < 0 or address >= s.memory_room:
             counters(s)[layout.STATUS], counters(s)[layout.CULPRIT] = layout.BAD_ADDRESS, thread
             return
         begin_operation(m, s, p, thread, word[layout.MEMORY], address, word[layout.REGISTER], word[layout.LOOKAHEAD])
     kind, result = word[layout.ARITHMETIC], 0
     if kind != layout.NOTHING:
-        left, right = registers[word[layout.LEFT]], registers[word[layout.RIGHT]]
+        left, right = at(registers, word[layout.LEFT])[0], at(registers, word[layout.RIGHT])[0]
         if kind == layout.ADD:
             result = left + right + word[layout.PLUS]
         elif kind == layout.SUBTRACT:
@@ -65,7 +77,7 @@ def word_of_program(m: Settings, s: Arrays, p: int, thread: int, now: int) -> No
         if again == layout.NONE:
             return
     if kind != layout.NOTHING and word[layout.RESULT] != 0:
-        registers[word[layout.RESULT]] = result
+        at(registers, word[layout.RESULT])[0] = result
     if can_go_on(m, s, thread):
         put(s, s.operation_room + thread, again)
     else:
@@ -80,11 +92,15 @@ def begin_operation(
     row = thread_at(s, thread)
     operation = new_operation(s)
     slot = (row[layout.SEQUENCE] + 1 + lookahead) & (layout.WINDOW - 1)
-    row[layout.PENDING + slot] += 1
+    pending_at(s, thread, slot)[0] += 1
     row[layout.OUTSTANDING] += 1
     own = operation_at(s, operation)
     own[layout.KIND], own[layout.OWNER], own[layout.INTO_REGISTER] = kind, thread, register
-    own[layout.ADDRESS], own[layout.VALUE], own[layout.SLOT] = address, registers_at(s, thread)[register], slot
+    own[layout.ADDRESS], own[layout.VALUE], own[layout.SLOT] = (
+        address,
+        at(registers_address(s, thread), register)[0],
+        slot,
+    )
     own[layout.TRIES], own[layout.PLAIN], own[layout.RUNTIME] = 1, 0, 0
     set_place(m, s, operation)
     append_to_port(s, p, operation)
@@ -93,30 +109,30 @@ def begin_operation(
 @merged
 def control(m: Settings, s: Arrays, p: int, thread: int, now: int) -> int:
     """Do the control part of a word; return the cycle from which on the next word may be issued, or NONE."""
-    row, registers = thread_at(s, thread), registers_at(s, thread)
+    row, registers = thread_at(s, thread), registers_address(s, thread)
     word = code_at(s, row[layout.PC] - 1)
     kind, one, other = word[layout.CONTROL], word[layout.ONE], word[layout.OTHER]
     if kind == layout.COUNT_DOWN:
-        registers[one] -= 1
-        if registers[one] != 0:
+        at(registers, one)[0] -= 1
+        if at(registers, one)[0] != 0:
             row[layout.PC] = word[layout.TARGET]
     elif kind == layout.JUMP:
         row[layout.PC] = word[layout.TARGET]
     elif kind == layout.IF_EQUAL:
-        if registers[one] == registers[other]:
+        if at(registers, one)[0] == at(registers, other)[0]:
             row[layout.PC] = word[layout.TARGET]
     elif kind == layout.IF_UNEQUAL:
-        if registers[one] != registers[other]:
+        if at(registers, one)[0] != at(registers, other)[0]:
             row[layout.PC] = word[layout.TARGET]
     elif kind == layout.IF_LESS:
-        if registers[one] < registers[other]:
+        if at(registers, one)[0] < at(registers, other)[0]:
             row[layout.PC] = word[layout.TARGET]
     elif kind == layout.ADD_TOO:
-        registers[word[layout.INTO]] = registers[one] + registers[other] + word[layout.TARGET]
+        at(registers, word[layout.INTO])[0] = at(registers, one)[0] + at(registers, other)[0] + word[layout.TARGET]
     elif kind == layout.CLOCK:
-        registers[word[layout.INTO]] = now
+        at(registers, word[layout.INTO])[0] = now
     elif kind == layout.RETRIES:
-        registers[word[layout.INTO]] = totals_at(s, p)[layout.RETRIED]
+        at(registers, word[layout.INTO])[0] = totals_at(s, p)[layout.RETRIED]
     elif kind == layout.QUIT:
         end(m, s, p, thread, now)
         return layout.NONE

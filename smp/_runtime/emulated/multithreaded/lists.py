@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...loops.atomics import words_at
 from ...loops.compiler import inline, merged
 from . import layout
-from .state import BUCKETS, MANY, Arrays, counters, cycles, links, processor_at, thread_at
+from .state import BUCKETS, Arrays, array_at, at, counters, processor_at, thread_at
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.argsort([((1 << place) * int(_DE_BRUIJN) % (1 << 64)) >> 58 for place in range(64)])
@@ -28,24 +27,24 @@ _SHIFT = np.uint64(58)
 def put(s: Arrays, entry: int, cycle: int) -> None:
     """Append an entry to the bucket of a cycle, which must be later than the current one."""
     bucket = cycle & (BUCKETS - 1)
-    cycles(s)[entry] = cycle
-    links(s)[entry] = layout.NONE
-    if words_at(s.first, MANY)[bucket] == layout.NONE:
-        words_at(s.first, MANY)[bucket] = entry
-        words_at(s.marks, MANY)[bucket >> 6] |= 1 << (bucket & 63)
+    at(s.when, entry)[0] = cycle
+    at(s.link, entry)[0] = layout.NONE
+    if at(s.first, bucket)[0] == layout.NONE:
+        at(s.first, bucket)[0] = entry
+        at(s.marks, bucket >> 6)[0] |= 1 << (bucket & 63)
     else:
-        links(s)[words_at(s.last, MANY)[bucket]] = entry
-    words_at(s.last, MANY)[bucket] = entry
+        at(s.link, at(s.last, bucket)[0])[0] = entry
+    at(s.last, bucket)[0] = entry
 
 
 @merged
 def empty_bucket(s: Arrays, cycle: int) -> int:
     """Take all entries out of the bucket of a cycle; return the first one, or NONE."""
     bucket = cycle & (BUCKETS - 1)
-    first = words_at(s.first, MANY)[bucket]
+    first = at(s.first, bucket)[0]
     if first != layout.NONE:
-        words_at(s.first, MANY)[bucket] = layout.NONE
-        words_at(s.marks, MANY)[bucket >> 6] &= ~(1 << (bucket & 63))
+        at(s.first, bucket)[0] = layout.NONE
+        at(s.marks, bucket >> 6)[0] &= ~(1 << (bucket & 63))
     return int(first)
 
 
@@ -54,7 +53,7 @@ def next_bucket(s: Arrays, cycle: int) -> int:
     """Return the next cycle after ``cycle`` whose bucket has entries, or NONE; they may belong to a later round."""
     place = (cycle + 1) & (BUCKETS - 1)
     word = place >> 6
-    marks = words_at(s.marks, MANY)
+    marks = array_at(s.marks)
     bits = marks[word] & (-1 << (place & 63))
     for _ in range(BUCKETS // 64 + 1):
         if bits != 0:
@@ -70,11 +69,11 @@ def next_bucket(s: Arrays, cycle: int) -> int:
 def append(s: Arrays, processor: int, which: int, entry: int) -> None:
     """Append an entry to a list of a processor, whose columns are ``which`` and the next one."""
     row = processor_at(s, processor)
-    links(s)[entry] = layout.NONE
+    at(s.link, entry)[0] = layout.NONE
     if row[which] == layout.NONE:
         row[which] = entry
     else:
-        links(s)[row[which + 1]] = entry
+        at(s.link, row[which + 1])[0] = entry
     row[which + 1] = entry
 
 
@@ -82,14 +81,14 @@ def append(s: Arrays, processor: int, which: int, entry: int) -> None:
 def take(s: Arrays, processor: int, which: int) -> int:
     """Take the first entry of a list of a processor that is not empty."""
     entry = processor_at(s, processor)[which]
-    processor_at(s, processor)[which] = links(s)[entry]
+    processor_at(s, processor)[which] = at(s.link, entry)[0]
     return int(entry)
 
 
 @merged
 def append_ready(s: Arrays, processor: int, entry: int, now: int) -> None:
     """Let an entry wait for an issue slot."""
-    cycles(s)[entry] = now
+    at(s.when, entry)[0] = now
     append(s, processor, layout.READY_FIRST, entry)
     counters(s)[layout.READY] += 1
 
@@ -105,14 +104,14 @@ def append_to_port(s: Arrays, processor: int, operation: int) -> None:
 def new_operation(s: Arrays) -> int:
     """Return an operation that is not in use."""
     operation = counters(s)[layout.FREE]
-    counters(s)[layout.FREE] = links(s)[operation]
+    counters(s)[layout.FREE] = at(s.link, operation)[0]
     return int(operation)
 
 
 @merged
 def free_operation(s: Arrays, operation: int) -> None:
     """Give an operation back."""
-    links(s)[operation] = counters(s)[layout.FREE]
+    at(s.link, operation)[0] = counters(s)[layout.FREE]
     counters(s)[layout.FREE] = operation
 
 
@@ -121,7 +120,7 @@ def new_thread(s: Arrays) -> int:
     """Return the number of a thread that does not exist yet, with a row of zeros; NONE if there is no room."""
     thread = counters(s)[layout.ENDED_THREADS]
     if thread != layout.NONE:
-        counters(s)[layout.ENDED_THREADS] = links(s)[s.operation_room + thread]
+        counters(s)[layout.ENDED_THREADS] = at(s.link, s.operation_room + thread)[0]
     elif counters(s)[layout.THREADS] < s.thread_room:
         thread = counters(s)[layout.THREADS]
         counters(s)[layout.THREADS] += 1
@@ -139,6 +138,6 @@ def new_thread(s: Arrays) -> int:
 def end_thread(s: Arrays, thread: int) -> None:
     """Let another thread use the row of a thread that has ended."""
     thread_at(s, thread)[layout.MODE] = layout.UNUSED
-    links(s)[s.operation_room + thread] = counters(s)[layout.ENDED_THREADS]
+    at(s.link, s.operation_room + thread)[0] = counters(s)[layout.ENDED_THREADS]
     counters(s)[layout.ENDED_THREADS] = thread
     counters(s)[layout.LIVE] -= 1

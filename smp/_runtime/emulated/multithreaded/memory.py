@@ -18,12 +18,11 @@ Source: the study of the Tera MTA, sections 3.1.1, 3.2 and 5.
 
 from __future__ import annotations
 
-from ...loops.atomics import words_at
 from ...loops.compiler import inline, merged
 from . import layout
 from .lists import put, take
 from .settings import Settings
-from .state import MANY, Arrays, counters, ends_at, memory_at, operation_at, processor_at, slot_at, totals_at
+from .state import Arrays, at, counters, ends_at, memory_at, operation_at, processor_at, slot_at, totals_at
 from .trapped import serve
 
 
@@ -131,20 +130,18 @@ def served_at(m: Settings, s: Arrays, operation: int, slot: int, arrival: int, c
     ``before`` is the tag that the word had before the operation.
     """
     row = operation_at(s, operation)
-    caches = words_at(s.caches, MANY)
     settled = layout.NONE if slot == layout.NONE else slot_at(s, slot)[layout.SETTLED]
     if changes == 0 and settled != layout.NONE:
-        start = max(arrival, caches[row[layout.MODULE]])
-        caches[row[layout.MODULE]] = start + m.hot_access
+        start = max(arrival, at(s.caches, row[layout.MODULE])[0])
+        at(s.caches, row[layout.MODULE])[0] = start + m.hot_access
         if row[layout.OUTCOME] != layout.AGAIN:
             start = max(start, settled)
         return int(start + m.hot_access)
-    banks = words_at(s.banks, MANY)
-    start = max(arrival, banks[row[layout.BANK]])
+    start = max(arrival, at(s.banks, row[layout.BANK])[0])
     answered = start + m.access
-    banks[row[layout.BANK]] = answered + (m.access if changes == 2 else 0)
+    at(s.banks, row[layout.BANK])[0] = answered + (m.access if changes == 2 else 0)
     if slot != layout.NONE:
-        slot_at(s, slot)[layout.SETTLED] = banks[row[layout.BANK]]
+        slot_at(s, slot)[layout.SETTLED] = at(s.banks, row[layout.BANK])[0]
         slot_at(s, slot)[layout.BEFORE] = before
     return int(answered)
 
@@ -156,15 +153,15 @@ def send(m: Settings, s: Arrays, p: int, now: int) -> None:
     row = processor_at(s, p)
     operation = row[layout.PORT_FIRST]
     module = operation_at(s, operation)[layout.MODULE]
-    if row[layout.PORT_FREE] > tick or words_at(s.links, MANY)[module] > tick + (m.buffers - 1) * m.link:
+    if row[layout.PORT_FREE] > tick or at(s.links, module)[0] > tick + (m.buffers - 1) * m.link:
         totals_at(s, p)[layout.HELD_UP] += 1
         return
     take(s, p, layout.PORT_FIRST)
     counters(s)[layout.IN_PORTS] -= 1
     totals_at(s, p)[layout.WORDS_SENT] += 1
     row[layout.PORT_FREE] = tick + m.link
-    left = max(tick, words_at(s.links, MANY)[module])
-    words_at(s.links, MANY)[module] = left + m.link
+    left = max(tick, at(s.links, module)[0])
+    at(s.links, module)[0] = left + m.link
     arrival, address = left + m.crossing, operation_at(s, operation)[layout.ADDRESS]
     slot, before, seen = layout.NONE, 0, 0
     if address < s.memory_room:

@@ -130,21 +130,24 @@ class State:
 
 
 @merged
+def at(address: int, k: int) -> Words:
+    """Return word ``k`` of the array at an address, as an array of one word.
+
+    An index of an array could be negative, which costs some instructions.
+    """
+    return words_at(address + k * _BYTES, 1)
+
+
+@merged
+def array_at(address: int) -> Words:
+    """Return the array at an address."""
+    return words_at(address, MANY)
+
+
+@merged
 def counters(s: Arrays) -> Words:
     """Return the counters."""
     return words_at(s.counters, layout.COUNTERS)
-
-
-@merged
-def links(s: Arrays) -> Words:
-    """Return, for each operation and thread, the next one in its list."""
-    return words_at(s.link, MANY)
-
-
-@merged
-def cycles(s: Arrays) -> Words:
-    """Return, for each operation and thread, its cycle."""
-    return words_at(s.when, MANY)
 
 
 @merged
@@ -163,6 +166,18 @@ def thread_at(s: Arrays, thread: int) -> Words:
 def registers_at(s: Arrays, thread: int) -> Words:
     """Return the registers of a thread."""
     return words_at(s.registers + thread * (layout.REGISTERS * _BYTES), layout.REGISTERS)
+
+
+@merged
+def registers_address(s: Arrays, thread: int) -> int:
+    """Return the address of the registers of a thread."""
+    return s.registers + thread * (layout.REGISTERS * _BYTES)
+
+
+@merged
+def pending_at(s: Arrays, thread: int, slot: int) -> Words:
+    """Return the number of operations that must end before one of a thread's next words, as an array of one word."""
+    return at(s.threads + thread * (layout.THREAD * _BYTES), layout.PENDING + slot)
 
 
 @merged

@@ -28,7 +28,18 @@ from . import layout
 from .lists import append, append_ready, append_to_port, free_operation, new_operation, put, take
 from .places import set_place
 from .settings import Settings
-from .state import Arrays, code_at, counters, log_at, operation_at, processor_at, registers_at, thread_at, totals_at
+from .state import (
+    Arrays,
+    code_at,
+    counters,
+    log_at,
+    operation_at,
+    pending_at,
+    processor_at,
+    registers_at,
+    thread_at,
+    totals_at,
+)
 
 
 @inline
@@ -56,7 +67,7 @@ def make_ready(m: Settings, s: Arrays, thread: int, now: int) -> None:
 def can_go_on(m: Settings, s: Arrays, thread: int) -> bool:
     """Return True if nothing that is under way holds up the next word of a thread."""
     row = thread_at(s, thread)
-    if row[layout.PENDING + (row[layout.SEQUENCE] & (layout.WINDOW - 1))] != 0:
+    if pending_at(s, thread, row[layout.SEQUENCE] & (layout.WINDOW - 1))[0] != 0:
         return False
     word = code_at(s, row[layout.PC])
     if word[layout.MEMORY] != layout.NOTHING and row[layout.OUTSTANDING] >= m.outstanding:

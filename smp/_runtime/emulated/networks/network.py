@@ -74,12 +74,16 @@ class QueueNetwork(SleepingNetwork):
         while status == wait.CHANGING:
             seen = load(inbox, EVENTS)
             ended = ticket >= 0 and barriers.passed(sync, ticket)
-            if ended or _step(look, self._queues, self._rank, networks, *room):
+            if ended or self._come(networks, room):
                 status = wait.OK
             else:
                 status = message_waits.sleep(sync, inbox, seen, deadline)
         message_waits.end_sleep(sync, inbox, ticket)
         return status
+
+    def _come(self, networks: int, room: tuple[int, int]) -> bool:
+        """Return True if a packet has come on one of the networks, or there is room."""
+        return bool(_step(look, self._queues, self._rank, networks, *room))
 
 
 class QueueLoops:

@@ -74,14 +74,15 @@ class MessageCalls(CollectiveCalls):
         A handler runs in calls that poll, and only there: in `poll`, `wait_until` and `quiet`, in `send` and `request`
         while there is no room, and in every collective, superstep and the end of the program while they wait.  It may
         change the processor's own data and call ``try_*`` operations of cells.  It may not wait, use global arrays,
-        take part in collectives, poll, or send anything but replies.
+        take part in collectives, poll, or send anything but replies and further requests (`smp.Message.forward`).
 
         Parameters
         ----------
         function : callable
             ``function(message, *args)``; see `smp.Message`.
         replies : bool
-            Whether the function calls ``message.reply``.  Only `request` sends to such a handler.
+            Whether the function calls ``message.reply`` or ``message.forward``.  Only `request` sends to such a
+            handler.
 
         Returns
         -------

@@ -3,9 +3,11 @@
     send, request     post; while there is no room: poll, then sleep until there is room or a message comes
     poll              take messages from the networks, and run the handler of each
     reply             post, from a handler; while there is no room: poll RIGHT, then sleep
+    forward           post, from a handler; while there is no room: poll both, then sleep
 
-A handler is not interrupted by others but in one place: while the handler of a request waits for room for a reply, it
-polls RIGHT, whose handlers send nothing.  So at most two handlers are open at a time.
+A handler is interrupted by others in two places only.  While the handler of a request waits for room for a reply, it
+polls RIGHT, whose handlers send nothing.  So at most two handlers are open at a time, in a program that does not
+forward.  While a handler waits for room to forward a request, handlers of any messages may run.
 """
 
 from __future__ import annotations
@@ -65,6 +67,30 @@ class Message:
         receiver = self.source if to is None else to
         if on is not BOTH or not self._messenger.replied(self, self._handler, receiver, handler, args):
             self._messenger.reply(self, self._handler, receiver, handler, args, on)
+
+    def forward(self, handler: Handler, *args: Any, to: int) -> None:
+        """Send a further request, from the handler of a request, while it runs: its handler may reply, or forward.
+
+        While there is no room, it polls both networks, so handlers of other messages may run inside this one.
+
+        Parameters
+        ----------
+        handler : Handler
+            Handler that may be registered with ``replies``.
+        *args
+            Arguments of the handler; see `Processor.send`.  The processor that waits for a reply is not among them
+            unless the program puts it there.
+        to : int
+            Processor that gets the request, possibly this one.
+
+        Raises
+        ------
+        HandlerError
+            If the handler that runs was not registered with ``replies``, or has ended.
+        ValueError
+            If there is no processor ``to``, or the arguments are too long.
+        """
+        self._messenger.forward(self, self._handler, to, handler, args)
 
     def __repr__(self) -> str:
         return f"<message from processor {self.source} to {self._handler.name}>"
@@ -149,21 +175,31 @@ class Messenger:
 
     def reply(self, message: Message, runs: Handler, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> None:
         """Post a reply, from the handler of a request; see `Message.reply`."""
-        if message not in self._running:
-            raise HandlerError(f"{message!r} cannot be replied to, because its handler has ended")
-        if not runs.replies:
-            raise HandlerError(
-                f"{self.running()} cannot reply: register it with proc.handler({runs.name}, replies=True), and send "
-                "its messages with proc.request"
-            )
-        if not isinstance(handler, Handler):
-            raise TypeError(f"message.reply takes a handler, as proc.handler returns it, not {handler!r}")
+        self._check_answer(message, runs, to, handler, "reply")
         if handler.replies or on == LEFT:
             what = f"{handler!r} sends replies" if handler.replies else "it would go on LEFT only"
             raise ValueError(f"{what}, so a reply to it could wait for ever: see smp.Message.reply")
+        self._post(to, handler, args, on, RIGHT, EMPTY)
+
+    def forward(self, message: Message, runs: Handler, to: int, handler: Handler, args: tuple[Any, ...]) -> None:
+        """Post a further request, from the handler of a request; see `Message.forward`."""
+        self._check_answer(message, runs, to, handler, "forward")
+        self._post(to, handler, args, LEFT, BOTH, EMPTY)
+
+    def _check_answer(self, message: Message, runs: Handler, to: int, handler: Handler, call: str) -> None:
+        """Raise an error if the handler of a message may not send another one now."""
+        if message not in self._running:
+            done = "replied to" if call == "reply" else "forwarded"
+            raise HandlerError(f"{message!r} cannot be {done}, because its handler has ended")
+        if not runs.replies:
+            raise HandlerError(
+                f"{self.running()} cannot {call}: register it with proc.handler({runs.name}, replies=True), and send "
+                "its messages with proc.request"
+            )
+        if not isinstance(handler, Handler):
+            raise TypeError(f"message.{call} takes a handler, as proc.handler returns it, not {handler!r}")
         if not 0 <= operator.index(to) < self._port.size:
             raise ValueError(f"processor {to} does not exist: ranks begin at 0 and are below {self._port.size}")
-        self._post(to, handler, args, on, RIGHT, EMPTY)
 
     def _post(self, to: int, handler: Handler, args: tuple[Any, ...], on: On, polled: On, how: How) -> None:
         flags, data = encoded(args)
