@@ -12,11 +12,13 @@ from smp._output.figure import Axis, Figure, Panel, Series
 from smp.machines import MachineFile
 from smp.models.supersteps.suites import Pattern
 
-from ..rows import Part, Row
+from ..rows import Part, Row, near
 from .functions import Fitted
 from .patterns import WORD, Family, timed
 
 US = 1e6
+PRINTED_MISS = 0.5062
+"""The price of a word read on two processors, in us (table 4), from which ``memory.local_miss`` was set."""
 SIZES: dict[tuple[Family, str], tuple[int, int]] = {
     ("good", "beyond the cache"): (700_000, 1_000_000),
     ("bad", "lines fit into the cache"): (5_000, 15_000),
@@ -41,6 +43,9 @@ def part(machine: MachineFile, fits: dict[int, Fitted]) -> Part:
             bound = p * transfers * transfer / (words if family == "good" else 1)
             title = f"{family}, {where}: word {what}, p = {p}"
             rows.append(Row("bandwidth", title, f">= {bound:.4f}", price, "us", "pred", 0.999 * bound, None))
+        if p == 2:  # the fitted prices share it out between the busiest processor and all words
+            price = found["bad", "lines fit into the cache", "read"]
+            rows.append(near("table 4", "bad, p = 2: a word read", PRINTED_MISS, price, "us", "set", 0.1))
         for what in ("read", "written"):
             inside, beyond = (found["bad", where, what] for family, where in SIZES if family == "bad")
             title = f"bad: word {what} beyond / within the cache, p = {p}"

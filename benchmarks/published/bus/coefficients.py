@@ -11,7 +11,6 @@ from .functions import BEST, Fitted
 SET_FROM = {
     ("good", 8, "R0", "ghr1"): "processor.copy_per_byte",
     ("good", 8, "R0", "ghw1"): "memory.write_per_byte",
-    ("bad", 2, "all", "ghr"): "memory.local_miss",
 }
 """The printed coefficients from which the machine file was set."""
 US = 1e6
@@ -110,7 +109,7 @@ def _figure(fits: dict[int, Fitted]) -> Figure:
     return Figure(
         "bus-table-04",
         "Prices of a word in the bad family (table 4)",
-        "As the bus fills, the words of all processors count instead of those of the busiest one.",
+        "The study's prices of a word of the busiest processor fall with p, and that of a word of any processor rises.",
         [Panel(Axis("processors", ticks=(2, 4, 8, 12, 16)), Axis("price", "us", low=0), series)],
-        legend_at="upper right",
+        legend="price",
     )

@@ -41,7 +41,7 @@ def timed(machine: MachineFile, family: Family, p: int, patterns: Sequence[Patte
         if family == "good":
             run = opened.run(_good, opened.zeros(p * most, np.int32), counts, cache)
         else:
-            shared, others = opened.zeros(most * line + p, np.int32), opened.zeros(p * cache, np.int32)
+            shared, others = opened.zeros(most * line + p, np.int32), opened.zeros((2 * p, cache), np.int32)
             run = opened.run(_bad, shared, others, counts, line)
     steps = run.summary()
     seconds = steps["copy_in"][steps["label"] == "in"] + steps["copy_out"][steps["label"] == "out"]
@@ -76,7 +76,6 @@ def _good(proc: smp.Processor, shared: Any, counts: Any, cache: int) -> None:
 
 def _bad(proc: smp.Processor, shared: Any, others: Any, counts: Any, line: int) -> None:
     local = np.zeros(max(int(max(reads.max(), writes.max())) for reads, writes in counts), np.int32)
-    other = np.arange(proc.rank * (len(others) // proc.size), (proc.rank + 1) * (len(others) // proc.size), line)
 
     def run(words: int) -> slice:
         return slice(proc.rank, proc.rank + words * line, line)
@@ -84,10 +83,10 @@ def _bad(proc: smp.Processor, shared: Any, others: Any, counts: Any, line: int) 
     def spoil(change: bool) -> None:
         with proc.superstep("spoil") as step:
             if not change:
-                step.copy_in(others, other)
+                step.copy_in(others, (2 * proc.rank, slice(None, None, line)))
             step.compute()
             if change:
-                step.copy_out(others, other, 1)
+                step.copy_out(others, (2 * proc.rank + 1, slice(None, None, line)), 1)
 
     for reads, writes in counts:
         mine, changed = int(reads[proc.rank]), int(writes[proc.rank])
