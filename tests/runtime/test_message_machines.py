@@ -124,7 +124,7 @@ def test_collectives_without_a_network_of_their_own_take_the_time_of_the_formula
         return [*np.diff(times)[:-1].tolist(), proc.clock()]
 
     for processors, levels in ((4, 2), (16, 4), (64, 6)):
-        with smp.emulated(processors, machine=file) as machine:
+        with smp.emulated(processors, machine=file, fidelity="latency") as machine:
             for words in (1, 50, 20_000):  # the last ones go through the stage of long arrays, with two barriers
                 barrier, *reductions, end = machine.run(program, words).results[0]
                 start = combine.start + combine.per_level * levels
@@ -143,7 +143,7 @@ def test_a_round_trip_takes_the_time_of_the_thesis(name: str, constant: float, p
     """Brewer's thesis, figure 6-6; the machine cm5 looks for messages every 10 cycles at both ends."""
     file = machines.load(name)
     others = [1, 9, 18, 63]
-    with smp.emulated(64, machine=file) as machine:
+    with smp.emulated(64, machine=file, fidelity="latency") as machine:
         times = machine.run(round_trips, others).results[0]
     for other, time in zip(others, times, strict=True):
         printed = constant + per_hop * hops(file.network, 64)(0, other)
@@ -186,7 +186,7 @@ def test_without_a_device_both_processors_copy_a_block() -> None:
             port.wait()
         return [sent, proc.clock() - start]
 
-    with smp.emulated(2, machine=file.replace("message.notify", "poll")) as machine:
+    with smp.emulated(2, machine=file.replace("message.notify", "poll"), fidelity="latency") as machine:
         for count in (1, 1000):
             (sent, _), (_, received) = machine.run(program, count).results
             copy = 8 * count * file.clock.hz / file.block.bandwidth
@@ -492,7 +492,7 @@ def test_blocks_to_one_processor_come_no_faster_than_its_link(name: str) -> None
         time = machine.run(all_to_one).results[0]
     assert time > 7 * BLOCK / file.network.link_bandwidth[0]
     with smp.emulated(8, machine=name, fidelity="latency") as machine:
-        assert machine.run(all_to_one).results[0] == pytest.approx(time, rel=0.2)
+        assert machine.run(all_to_one).results[0] < 1.1 * time
 
 
 def test_a_full_network_holds_its_senders_up() -> None:

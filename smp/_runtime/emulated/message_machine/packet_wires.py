@@ -3,10 +3,10 @@
     posted ── packets of the message ──▶ output queue ── links, switches ──▶ input queue ──▶ taken, one by one
               │ wait here while the output queue is full: no further message finds room
 
-A message or a block is as many packets as its bytes take.  They enter the network as fast as it takes them.  The last
-one stands for the whole.  A processor takes the others in its polls, too, and receives each of them.  While it only
-waits, they are taken here, one after the time to receive the other, as its polls would take them.  A device that moves
-blocks takes them as they come.
+A message or a block is as many packets as its bytes take.  They enter the network as fast as it takes them, and may
+come in another order.  The one that is taken last stands for the whole.  A processor takes the others in its polls,
+too, and receives each of them.  While it only waits, they are taken here, one after the time to receive the other, as
+its polls would take them.  A device that moves blocks takes them as they come.
 
 The networks themselves are machine code: see ``interconnect``.
 """
@@ -14,6 +14,7 @@ The networks themselves are machine code: see ``interconnect``.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 from smp.machines import MachineFile
@@ -27,6 +28,15 @@ from .software import Software
 
 ARRIVALS, ROOM = 1, 2  # what a node is watched for
 SEED = 1
+
+
+@dataclass
+class _Sent:
+    """A message or block under way: what it stands for, whether a device takes it, and the packets not yet taken."""
+
+    packet: Any
+    device: bool
+    left: int
 
 
 class PacketWires:
@@ -51,7 +61,7 @@ class PacketWires:
         self._state = State(self._prices, self._size, SEED, contention=True)
         self._at = self._state.address
         self._now = 0
-        self._sent: dict[int, tuple[Any, bool]] = {}  # by number: what a message stands for, whether a device takes it
+        self._sent: dict[int, _Sent] = {}  # by number
         self._number = 0
         self._outside = [[deque[tuple[int, int, int]]() for _ in range(self._size)] for _ in range(self._channels)]
         self._under_way = [0] * self._size
@@ -66,13 +76,13 @@ class PacketWires:
             return False
         number, payload = self._number, self._software.payload
         self._number += 1
-        self._sent[number] = packet, device
+        self._sent[number] = _Sent(packet, device, self._software.packets(nbytes))
         self._under_way[to] += 1
         left, outside = max(nbytes, 1), self._outside[channel][source]
         while left > 0:
             part = min(left, payload)
             left -= part
-            outside.append((to, part, 2 * number + (left <= 0)))
+            outside.append((to, part, number))
         self._enter(channel, source, now)
         return True
 
@@ -107,14 +117,11 @@ class PacketWires:
 
     def first(self, channel: int, node: int) -> Any:
         """Return what the first packet stands for: nothing, if it is not the last one of its message."""
-        tag = self._core.smp_first(self._at, node, channel)
-        return self._sent[tag >> 1][0] if tag & 1 else None
+        sent = self._sent[self._core.smp_first(self._at, node, channel)]
+        return sent.packet if sent.left == 1 else None
 
     def take(self, now: int, channel: int, node: int) -> None:
-        tag = self._core.smp_take(self._at, now, node, channel)
-        if tag & 1:
-            del self._sent[tag >> 1]
-            self._under_way[node] -= 1
+        self._take(now, channel, node)
         for one in range(self._channels):  # the room that this packet leaves may go back to the node's own output
             self._enter(one, node, now)
         self._watch(node, now, self._some_wait(node, now))
@@ -144,21 +151,29 @@ class PacketWires:
     def _take_by_device(self, channel: int, node: int, now: int) -> None:
         """Let a device take the packets of blocks that have come, but for the last ones."""
         while self._core.smp_waiting(self._at, now, node, channel) > 0:
-            tag = self._core.smp_first(self._at, node, channel)
-            if tag & 1 or not self._sent[tag >> 1][1]:
+            sent = self._sent[self._core.smp_first(self._at, node, channel)]
+            if sent.left == 1 or not sent.device:
                 break
-            self._core.smp_take(self._at, now, node, channel)
+            self._take(now, channel, node)
 
     def _receive_part(self, node: int, now: int) -> bool:
         """Take a packet that is not the last one of its message; return False if there is none."""
         for channel in range(self._channels):
             if self._core.smp_waiting(self._at, now, node, channel) > 0:
-                if self._core.smp_first(self._at, node, channel) & 1:
+                if self.first(channel, node) is not None:
                     return False
-                self._core.smp_take(self._at, now, node, channel)
+                self._take(now, channel, node)
                 self._enter(channel, node, now)
                 return True
         return False
+
+    def _take(self, now: int, channel: int, node: int) -> None:
+        number = self._core.smp_take(self._at, now, node, channel)
+        sent = self._sent[number]
+        sent.left -= 1
+        if sent.left == 0:
+            del self._sent[number]
+            self._under_way[node] -= 1
 
     def _some_wait(self, node: int, now: int) -> bool:
         return any(self._core.smp_waiting(self._at, now, node, channel) > 0 for channel in range(self._channels))
