@@ -34,8 +34,8 @@ from .last_words import status_in
 
 KILLED = -signal.SIGKILL
 SOON, REAPED, SHORT = 0.5, 0.1, 0.002
-"""Seconds in which a launcher ends after a signal has ended a rank, if it can; seconds after which no process else waits
-for the status of the rank, if the launcher ended first; and seconds between two looks."""
+"""Seconds in which a launcher ends after a signal has ended a rank, if it can; seconds after which no other process
+waits for the status of the rank, if the launcher ended first; and seconds between two looks."""
 LAST = 1 << 16
 """Bytes of a launcher's last words."""
 LINES = 12
