@@ -294,4 +294,6 @@ def test_functions_that_are_off_make_the_section_invalid(section: Any, monkeypat
     found.functions, found.forms, found.turns = known.functions, known.forms, known.turns
     data = found.section().data.to_json()
     assert not data["valid"]
-    assert any(why.startswith("p = 2, bad: HrHw") and " is off by " in why for why in data["why"])
+    for form in (form for form in known.forms if form.chosen and form.family != "random"):
+        said = f"p = {form.p}, {form.family}: {form.name} is off by "
+        assert any(why.startswith(said) for why in data["why"]), said

@@ -69,7 +69,7 @@ def test_a_loss_is_found_after_the_patience(nodes: list[int], expected: tuple[in
     assert 12.0 + PATIENCE <= at <= 12.0 + PATIENCE + BEAT + STEP
 
 
-def test_a_processor_that_answers_nobody_is_not_lost() -> None:
+def test_a_processor_that_gives_no_answer_is_not_lost() -> None:
     """It is in a call that holds the interpreter lock: it sends no beats and hears none, for a hundred seconds."""
 
     def beats(now: float, rank: int) -> tuple[int, int] | None:

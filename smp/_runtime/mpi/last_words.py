@@ -1,4 +1,4 @@
-"""What launchers say at the end of a job about the ends of its ranks.
+"""Last words of launchers, which name the ends of the ranks of a job.
 
 MPICH        =   BAD TERMINATION ... PID 71 RUNNING AT node1    =   EXIT CODE: 9        ... (signal 9)
 Open MPI     ... PID 71 on node node1 exited on signal 9

@@ -33,8 +33,9 @@ from .jobs import rank_command, shown
 from .last_words import status_in
 
 KILLED = -signal.SIGKILL
-SOON, SHORT = 0.5, 0.002
-"""Seconds in which a launcher ends after a signal has ended a rank, if it can, and seconds between two looks."""
+SOON, REAPED, SHORT = 0.5, 0.1, 0.002
+"""Seconds in which a launcher ends after a signal has ended a rank, if it can; seconds after which no other process
+waits for the status of the rank, if the launcher ended first; and seconds between two looks."""
 LAST = 1 << 16
 """Bytes of a launcher's last words."""
 LINES = 12
@@ -231,13 +232,15 @@ class World:
         return seen, status
 
     def _status(self, rank: int) -> int | None:
-        """Return the exit status of a rank on this computer, if it is known before the launcher ends, or soon."""
-        pidfd, end = self.pidfds[rank], time.monotonic() + SOON
-        while (status := None if pidfd is None else exit_status(pidfd)) is None:
-            if self._starter.poll() is not None or time.monotonic() > end:
-                break
+        """Return the exit status of a rank on this computer, if it is known soon."""
+        pidfd, end, ended = self.pidfds[rank], time.monotonic() + SOON, False
+        while pidfd is not None and (now := time.monotonic()) < end:
+            if (status := exit_status(pidfd)) is not None:
+                return status
+            if not ended and self._starter.poll() is not None:
+                ended, end = True, now + REAPED
             time.sleep(SHORT)
-        return status
+        return None
 
     def end(self, at_once: bool = False) -> None:
         """End the ranks and the launcher, and wait for them.
