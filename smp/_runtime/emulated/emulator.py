@@ -265,9 +265,9 @@ class Emulator(ABC):
             running.now += picoseconds
 
     def spend(self, picoseconds: int) -> None:
-        """Advance the virtual time of the running stream; under the clock, others have their turns before its next step.
+        """Advance the virtual time of the running stream; others come to that time before its next step.
 
-        After `pass_picoseconds`, a stream that has begun, or was woken, makes its first step at once.
+        Only the clock knows this order.  After `pass_picoseconds`, a stream that has begun, or was woken, makes its first step at once.
         """
         self.pass_picoseconds(picoseconds)
 

@@ -47,8 +47,8 @@ class Interpreter(Protocol):
     ) -> object:
         """Add a stream to a processor, which begins at a virtual time, in ps; by default now.
 
-        Of several streams at the same time, the one with the least number goes first; by default a stream has a larger number
-        than those before it.
+        Of several streams at the same time, the one with the least number goes first.  By default a stream has a larger
+        number than those before it.
         """
 
     def time(self) -> int:
