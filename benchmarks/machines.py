@@ -42,6 +42,9 @@ def main() -> None:
         from smp._output.drawing import save
 
         save((figure for part in parts for figure in part.figures), given.figures)
+        for part in parts:
+            for picture in part.pictures:
+                picture(given.figures)
     print(f"{time.perf_counter() - begun:.0f} s")
 
 

@@ -25,7 +25,7 @@ from smp.perturb import climb
 NODES, WORDS, ROUNDS = 16, 32, 6
 DELAYS = ("2us", "5us", "10us", "20us", "50us", "100us", "200us")
 GRAINS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-NETWORK = smp.networks.congested(timeout=200_000)
+MACHINE = smp.machines.load("ipsc1").replace("interface.resend_after", {"value": 200, "unit": "us"})
 LATEST = 100_000
 """Largest delay in ns with which a node begins.  These delays differ from run to run, and are the only noise."""
 
@@ -80,7 +80,7 @@ def against_grain(machine, form):
 
 
 def emulated(folder):
-    with smp.emulated(NODES, schedule="clock", network=NETWORK) as machine:
+    with smp.emulated(NODES, machine=MACHINE) as machine:
         print("Shared memory, a grain of 8 (figure 3-a)")
         linear = climbed(machine, shared, 8, "main_loop, update", replicates=2)
         print(linear.table())

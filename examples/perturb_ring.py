@@ -1,8 +1,8 @@
 """Example 2 of synthetic-perturbation tuning: a ring of 16 nodes, which delays make about twice as fast.
 
 Each node receives a message, computes (mostly {code A}), waits for permission from the next node, and sends on (see
-smp.kernels.messages.ring for the figure).  The machine is emulated: its time is virtual, and the same in every run.
-On the network, a message to a busy node fails, and has to be sent again after a time-out.  Each run begins with other
+smp.kernels.messages.ring for the figure).  The machine is an emulated iPSC-1: its time is virtual, and the same in
+every run.  A message to a busy node fails, and has to be sent again after a time-out.  Each run begins with other
 tokens, which depend on a seed, so that replications differ.
 """
 
@@ -46,7 +46,7 @@ def show_failures(trials, which):
     print()
 
 
-with smp.emulated(16, schedule="clock", network=smp.networks.congested()) as machine:
+with smp.emulated(machine="ipsc1") as machine:
     print("1. What is the ring sensitive to?  Light communication, heavy computation; eight places (as table 3)")
     options = {"machine": machine, "arguments": seeds(0), "replicates": 2}
     trials = screen(computing, "2^(8-4)", factors="abcdefgh", treatment="work:200", **options)

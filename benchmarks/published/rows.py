@@ -7,8 +7,9 @@ shown   there is no target; the row only shows both numbers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from smp._output.figure import Figure
@@ -32,6 +33,7 @@ class Row:
         "set", "pred" or "shown".
     low, high : float, optional
         Ends of the target; None where it is open.
+    note : str
     """
 
     result: str
@@ -42,6 +44,7 @@ class Row:
     kind: str
     low: float | None = None
     high: float | None = None
+    note: str = ""
 
     @property
     def inside(self) -> bool:
@@ -61,12 +64,13 @@ def near(result: str, what: str, printed: float, ours: float, unit: str, kind: s
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of one part of the experiments, with figures and tables of its own."""
+    """Rows of one part of the experiments, with figures and tables of its own; ``pictures`` draw into a folder."""
 
     title: str
     rows: Sequence[Row] = ()
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
+    pictures: Sequence[Callable[[Path], object]] = ()
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -83,7 +87,9 @@ def table_of(title: str, rows: Iterable[Row]) -> Table:
         text("target"),
         text("in it"),
     )
-    return Table(title, columns, [_cells(row) for row in rows])
+    known = list(rows)
+    notes = [f"{row.what}: {row.note}" for row in known if row.note]
+    return Table(title, columns, [_cells(row) for row in known], notes)
 
 
 def _cells(row: Row) -> list[Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .._computer.limits import places_of, usable_cpus
 from ..errors import Unsupported
@@ -16,12 +15,12 @@ from .program.records.repeats import checked_seed
 from .source.lines import in_a_program
 
 if TYPE_CHECKING:
-    from smp.machines import MachineFile
-
     from .emulated.costs import Charges
+    from .emulated.described import Described
 
 MOST_EMULATED = 4096
 """Most processors of an emulated machine."""
+FIDELITIES = ("contention", "latency")
 
 
 def host(
@@ -83,6 +82,7 @@ def mpi(
     hosts: str | None = None,
     launcher: Sequence[str] | None = None,
     pin: bool | Sequence[int] | None = None,
+    patience: float = 30.0,
 ) -> Machine:
     """Open a machine whose processors are ranks of MPI, on one computer or on several.
 
@@ -108,6 +108,8 @@ def mpi(
         Words that take the place of ``mpiexec``, such as ``["srun"]``.
     pin : bool or sequence of int, optional
         As for `host`; on several nodes, the processors are pinned only if it is given.
+    patience : float
+        Seconds for which the network to another computer may be silent before it counts as lost, at least 3.
 
     Returns
     -------
@@ -117,7 +119,8 @@ def mpi(
     Raises
     ------
     TypeError, ValueError
-        If a number of processors or streams is not valid, or is not the number of ranks of the launcher's job.
+        If a number of processors or streams is not valid, or is not the number of ranks of the launcher's job, or if
+        the patience is not valid.
     MachineError
         If MPI is not installed, or the ranks do not come up.
     Unsupported
@@ -139,21 +142,24 @@ def mpi(
         raise Unsupported("smp.mpi() was called by a program, on a processor: open smp.host() there")
     from .mpi.jobs import job_command, place_in_job
     from .mpi.opening import opened
+    from .nodes.heartbeat import checked_patience
 
+    seconds = checked_patience(patience)
     job, team = place_in_job(), checked_number("streams", streams)
     by_default = len(usable_cpus()) if job is None else job.size
     size = by_default if processors is None else checked_number("processors", processors)
     if job is not None and size != job.size:
         raise ValueError(f"smp.mpi({size}) in a job of {job.size} ranks: leave the number out, or start {size} ranks")
     command = [] if job is not None else job_command(size, hosts, launcher)
-    return Machine(opened(size, job, command, hosts is not None or launcher is not None, pin), team)
+    return Machine(opened(size, job, command, hosts is not None or launcher is not None, pin, seconds), team)
 
 
 def emulated(
     processors: int | None = None,
     streams: int = 1,
     *,
-    machine: str | os.PathLike[str] | Mapping[str, Any] | MachineFile | None = None,
+    machine: Described | None = None,
+    fidelity: str = "contention",
     seed: int = 0,
     schedule: str | Sequence[int] | None = None,
     trace: bool = False,
@@ -174,10 +180,14 @@ def emulated(
         Number of processors; by default that of the machine file.
     streams : int
         Number of streams of each processor's team, as for `host`.
-    machine : str, path_like, mapping or MachineFile, optional
+    machine : str, path_like, mapping, MachineFile, Profile or ThisComputer, optional
         Machine that is emulated: the name of one that comes with smp, such as ``"cm5"``, or a machine file, as
-        `smp.machines.load` takes it.  It has charges and a network of its own.  By default the machine is that of
-        ``charges`` and ``network``.
+        `smp.machines.load` takes it.  A profile of this computer, or its path ending in ``.json``, is the machine
+        `smp.profiles.ThisComputer`, with any number of processors.  These machines have charges and a network of their
+        own.  By default the machine is that of ``charges`` and ``network``.
+    fidelity : {"contention", "latency"}
+        Whether messages meet in the network of a machine from a file, and wait for each other in its links and queues,
+        or each takes the time that it has alone.  The latter takes less time to emulate.
     seed : int
         Seed of the random schedule, and of ``proc.random``.  The same seed gives the same run.
     schedule : {"seeded", "clock"} or sequence of int, optional
@@ -222,36 +232,37 @@ def emulated(
     ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
     [63, 63, 63]
     """
-    from smp.machines import load
-
     from .emulated.costs import Charges
-    from .emulated.described import parts_of
+    from .emulated.described import description_of
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
-    file = None if machine is None else load(machine)
-    if processors is None and file is None:
+    if fidelity not in FIDELITIES:
+        raise ValueError(f"fidelity must be one of {', '.join(map(repr, FIDELITIES))}, not {fidelity!r}")
+    described = None if machine is None else description_of(machine)
+    if processors is None and described is None:
         raise TypeError("smp.emulated needs a number of processors, or a machine: smp.emulated(4)")
-    size = checked_number("processors", file.processors if file and processors is None else processors, MOST_EMULATED)
+    number = described.processors if described and processors is None else processors
+    size = checked_number("processors", number, MOST_EMULATED)
     team = checked_number("streams", streams)
     if schedule is None:
-        schedule = "seeded" if file is None else "clock"
+        schedule = "seeded" if described is None else "clock"
     rule, by_clock = scheduler(schedule, seed), isinstance(schedule, str) and schedule == "clock"
-    if file is None:
+    if described is None:
         if charges is not None and not isinstance(charges, Charges):
             raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
         table = Charges() if charges is None else charges
         parts = table.parts(checked_network(network, by_clock))
     elif charges is not None or network is not None:
         raise ValueError(
-            f"the machine {file.name!r} has charges and a network of its own: leave charges= and network= out, or "
+            f"the machine {described.name!r} has charges and a network of its own: leave charges= and network= out, or "
             'change the machine, as in smp.machines.load("cm5").replace("message.receive", 40)'
         )
     else:
-        parts = parts_of(file, size)
-        if parts.network.timed and not by_clock:
+        parts = described.parts(size, fidelity)
+        if (parts.timed or parts.network.timed) and not by_clock:
             raise ValueError(
-                f'the machine {file.name!r} needs schedule="clock", because its processors must agree about the '
+                f'the machine {described.name!r} needs schedule="clock", because its processors must agree about the '
                 "order of events in virtual time"
             )
     made = EmulatedProcessors(size, rule, checked_limit(limit), trace, parts)

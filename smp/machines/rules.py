@@ -24,10 +24,10 @@ MEMORY = {
     "none": ((), ()),
     "directory": (
         ("line", "cache", "local_miss", "remote_clean", "remote_dirty2", "remote_dirty3"),
-        ("directory_pointers", "software_trap"),
+        ("ways", "read_per_byte", "write_per_byte", "directory_pointers", "software_trap"),
     ),
     "flat": (("modules", "module_time", "hash", "banks"), ("hot_spot",)),
-    "bus": (("line", "cache", "local_miss"), ()),
+    "bus": (("line", "cache", "local_miss"), ("ways", "read_per_byte", "write_per_byte")),
 }
 """For each form of shared memory, the keys that it needs and those that it may have."""
 CONTROL = {"tree": ("barrier", "combine", "broadcast", "global_or"), "none": ("fan_out",)}
@@ -116,6 +116,12 @@ def _memory(tables: Tables) -> None:
     _exact(memory, wanted, f"shared memory of the form {memory.shared!r}", "memory")
     if memory.shared == "bus" and (tables.network is None or tables.network.kind != "bus"):
         raise Refused("is 'bus'; it needs a table [network] of the kind 'bus'", "memory", "shared")
+    per_set = (memory.line or 1) * (memory.ways or 1)
+    if memory.cache and memory.cache % per_set:
+        raise Refused(
+            f"is {memory.cache}; it must be a multiple of {per_set}, the bytes of a line in each of its ways",
+            *("memory", "cache"),
+        )
     if tables.streams and memory.shared != "flat":
         raise Refused("needs shared memory of the form 'flat'", "streams")
 
@@ -141,6 +147,18 @@ def _rest(tables: Tables) -> None:
         )
     if interface and (interface.overflow == "drop") != (interface.resend_after is not None):
         raise Refused("needs resend_after if overflow is 'drop', and only then", "interface")
+    if tables.primitives and message and interface and interface.overflow != "drop":
+        raise Refused(
+            "stands next to the table [message], so the machine is one on which packets collide: interface.overflow "
+            f"must be 'drop', not {interface.overflow!r}",
+            "primitives",
+        )
+    if tables.primitives and interface and (interface.counted_in, interface.in_fifo) != ("packets", 1):
+        raise Refused(
+            f"is {interface.in_fifo} {interface.counted_in}; with the table [primitives] it must be 1 packet, and "
+            "packets that find it full collide",
+            *("interface", "in_fifo"),
+        )
     if block and block.dma and block.bandwidth is None:
         raise Refused("needs bandwidth if dma is true", "block")
     if tables.protocol and tables.protocol.processor and not message:

@@ -1,6 +1,7 @@
 """Every fault of a machine file is an error with the line, the key, the value, what is allowed, and a way out."""
 
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,24 @@ from support.machine_files import SMALL, changed
 
 import smp
 from smp.machines import load
+from smp.machines.layout.processors import Primitives
 
 ALL = "processors = 16"
 REQUEST, RECEIVE = "request = 60", 'receive = { value = 0.5, unit = "us", source = "a guess" }'
 HOP, LINKS, KIND = "hop = 2", "link_bandwidth = [20_000_000]", 'kind = "mesh"'
 HEADER, CONTROL = "[message]", "[control]"
 RESULT = 'round_trip = { constant = 400, per_hop = 4, sets = ["network.hop"], source = "a measurement" }'
+LINES = """\
+[memory]
+shared = "directory"
+line = 64
+ways = 2
+local_miss = 1
+remote_clean = 2
+remote_dirty2 = 3
+remote_dirty3 = 4
+"""
+CHARGES = "[primitives]\n" + "\n".join(f"{one.name} = 1" for one in fields(Primitives))
 FAULTS = [
     # keys that are not known
     (REQUEST, "requset = 60", "message.requset", "did you mean 'request'?"),
@@ -91,6 +104,8 @@ FAULTS = [
     (CONTROL, "[block]\ndma = true\nstart = 4\n\n[control]", "block", "needs bandwidth if dma is true"),
     (CONTROL, "[switch]\ncontexts = 4\ncontext_switch = 1\n\n[control]", "switch", "needs the table [memory]"),
     (CONTROL, '[memory]\nshared = "bus"\n\n[control]', "memory.line", "shared memory of the form 'bus' needs it"),
+    (CONTROL, f"{LINES}cache = 200\n\n[control]", "memory.cache", "is 200; it must be a multiple of 128"),
+    (CONTROL, f"{CHARGES}\n\n[control]", "primitives", "interface.overflow must be 'drop', not 'stall'"),
     # loops and published results
     (CONTROL, "[loops]\nsweep = { point = 3 }\n\n[control]", "loops.sweep.point", "is not a term; a term is constant"),
     (CONTROL, "[loops]\nsweep = { per_point = -3 }\n\n[control]", "loops.sweep.per_point", "is -3; it must be"),

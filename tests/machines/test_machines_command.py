@@ -31,7 +31,7 @@ def test_show_prints_each_setting_with_its_value_unit_and_source(
     printed = capsys.readouterr().out
     assert re.search(r"^message.receive +62  cycles  Brewer 1994, section 6.1.3$", printed, re.MULTILINE)
     assert re.search(r"^clock.hz +33  MHz +Brewer 1994, figure 3-6$", printed, re.MULTILINE)
-    assert re.search(r"^network.link_bandwidth +20, 40, 80  MB/s +Brewer", printed, re.MULTILINE)
+    assert re.search(r"^network.link_bandwidth +25, 50, 100  MB/s +Brewer", printed, re.MULTILINE)
     assert re.search(
         r"^round_trip.per_hop +14.4  cycles +set +Brewer 1994, figure 6-6; set from it:", printed, re.MULTILINE
     )

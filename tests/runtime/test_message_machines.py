@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 
 import smp
 from smp import machines
-from smp._runtime.emulated.message_machine.times import balanced, hops
-from smp._runtime.emulated.message_machine.wires import FreeWires
+from smp._runtime.emulated.message_machine.packet_wires import PacketWires
+from smp._runtime.emulated.message_machine.software import Software
+from smp._runtime.emulated.message_machine.times import Times, balanced, hops
+from smp._runtime.emulated.message_machine.wires import FreeWires, Wires
 from smp.compiled import fetch_add, readfe, readff, writeef
 from smp.errors import Unsupported
 
 CM5, ALEWIFE = machines.load("cm5"), machines.load("alewife")
-BARE = ALEWIFE.replace("message.poll_empty", 0).replace("message.notify", "poll").replace("processor.interrupt", 0)
-"""Alewife without the parts of a cycle that depend on when a processor looks."""
+WITHOUT_MEMORY = ALEWIFE.replace("memory", {"shared": "none"})
+BARE = (
+    WITHOUT_MEMORY.replace("message.poll_empty", 0).replace("message.notify", "poll").replace("processor.interrupt", 0)
+)
+"""Alewife without shared memory, and without the parts of a cycle that depend on when a processor looks."""
 
 
 def cycles(seconds: float, file: machines.MachineFile = CM5) -> float:
@@ -49,7 +54,7 @@ def test_a_send_takes_the_time_of_the_machine_file() -> None:
         proc.send(1, plain)
         return middle - start, proc.clock() - middle
 
-    with smp.emulated(2, machine=CM5) as machine:
+    with smp.emulated(2, machine=CM5, fidelity="latency") as machine:
         request, send = machine.run(program).results[0]
     assert cycles(request) == pytest.approx(CM5.message.request, abs=1e-3)
     assert cycles(send) == pytest.approx(CM5.message.rpc, abs=1e-3)
@@ -57,7 +62,7 @@ def test_a_send_takes_the_time_of_the_machine_file() -> None:
 
 def test_a_round_trip_is_the_work_at_both_ends_and_the_wires() -> None:
     others = [1, 3, 9, 63]
-    with smp.emulated(64, machine=BARE) as machine:
+    with smp.emulated(64, machine=BARE, fidelity="latency") as machine:
         times = machine.run(round_trips, others).results[0]
     message, network = BARE.message, BARE.network
     word = 4 * BARE.clock.hz / network.link_bandwidth[0]
@@ -75,7 +80,7 @@ def test_long_messages_take_a_packet_for_each_payload() -> None:
         proc.send(1 - proc.rank, note, *range(count))
         return proc.clock() - start
 
-    with smp.emulated(2, machine=CM5) as machine:
+    with smp.emulated(2, machine=CM5, fidelity="latency") as machine:
         for count, packets in ((0, 1), (2, 1), (3, 2), (7, 4)):
             time = machine.run(program, count).results[0]
             assert cycles(time) == pytest.approx(CM5.message.rpc + (packets - 1) * CM5.message.inject, abs=1e-3)
@@ -93,7 +98,7 @@ def test_collectives_take_the_published_times_after_the_last_arrival() -> None:
             times.append(proc.clock() - start)
         return times
 
-    with smp.emulated(8, machine=CM5) as machine:
+    with smp.emulated(8, machine=CM5, fidelity="latency") as machine:
         results = machine.run(program).results
     control = CM5.control
     for rank, (barrier, one, hundred) in enumerate(results):
@@ -110,7 +115,7 @@ def test_a_copy_in_is_a_request_and_a_block_from_each_owner() -> None:
                 step.copy_in(array, slice(100, 200))  # those of processor 1
             return proc.clock() - start
 
-    with smp.emulated(2, machine=BARE) as machine:
+    with smp.emulated(2, machine=BARE, fidelity="latency") as machine:
         time = machine.run(program, machine.zeros(200)).results[0]
     message, block, network = BARE.message, BARE.block, BARE.network
     wire = network.latency + network.hop
@@ -130,7 +135,7 @@ def test_owners_pay_for_what_others_read_and_write() -> None:
                 step.copy_out(array, slice(0, 100), np.ones(100))
 
     def spread(p: int) -> Any:
-        with smp.emulated(p, machine=CM5) as machine:
+        with smp.emulated(p, machine=CM5, fidelity="latency") as machine:
             steps = machine.run(program, machine.zeros(100 * p)).steps
         return steps
 
@@ -157,7 +162,7 @@ def test_interrupts_take_their_time_from_the_computation() -> None:
                 proc.send(0, note)
         return start, proc.clock(), came
 
-    with smp.emulated(2, machine=ALEWIFE) as machine:
+    with smp.emulated(2, machine=ALEWIFE, fidelity="latency") as machine:
         for count in (0, 1, 5):
             start, end, came = machine.run(program, count).results[0]
             each = ALEWIFE.processor.interrupt + ALEWIFE.message.receive + body
@@ -180,7 +185,7 @@ def test_a_machine_that_polls_handles_messages_after_the_computation() -> None:
             proc.wait_until(lambda: len(came) == 2)
         return came
 
-    with smp.emulated(2, machine=CM5) as machine:
+    with smp.emulated(2, machine=CM5, fidelity="latency") as machine:
         worked, handled = machine.run(program).results[0]
     assert worked < handled < worked + 200 / CM5.clock.hz
 
@@ -227,7 +232,7 @@ def test_processors_are_those_of_the_file_by_default() -> None:
         ({"machine": "cm5", "network": smp.networks.ideal()}, ValueError, "charges and a network of its own"),
         ({"machine": "cm5", "schedule": "seeded"}, ValueError, 'needs schedule="clock"'),
         ({"machine": "cm6"}, smp.errors.MachineFileError, "there is no machine 'cm6'"),
-        ({"machine": "powerchallenge"}, Unsupported, "described but not emulated"),
+        ({"machine": "mta"}, Unsupported, "described but not emulated"),
         ({"processors": 12, "machine": "ipsc1"}, smp.errors.MachineFileError, "a hypercube must be a power of two"),
     ],
 )
@@ -248,30 +253,48 @@ def test_loops_on_global_arrays_need_shared_memory() -> None:
         machine.run(program, machine.zeros(4))
 
 
+def wires_of(name: str, contention: bool) -> Wires:
+    file = machines.load(name)
+    return PacketWires(file, 16, Software.of(file)) if contention else FreeWires(16, Times(file, 16))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
-    st.sampled_from(["cm5", "alewife", "atm", "ipsc1"]),
-    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 1), st.integers(0, 15), st.integers(0, 15)), max_size=40),
+    st.sampled_from(["cm5", "alewife", "atm", "paragon"]),
+    st.booleans(),
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**9), st.integers(0, 1), st.integers(0, 15), st.integers(0, 15), st.integers(0, 500)
+        ),
+        max_size=40,
+    ),
 )
-def test_free_wires_lose_nothing_and_keep_the_order(name: str, posts: list[tuple[int, int, int, int]]) -> None:
-    from smp._runtime.emulated.message_machine.times import Times
-
-    file = machines.load(name)
-    times = Times(file, 16)
-    wires = FreeWires(16, times)
+def test_wires_lose_nothing(name: str, contention: bool, posts: list[tuple[int, int, int, int, int]]) -> None:
+    wires, one = wires_of(name, contention), machines.load(name).interface.channels == 1
     sent: dict[tuple[int, int, int], list[int]] = {}
-    for number, (now, channel, source, to) in enumerate(sorted(posts)):
-        assert wires.post(now, channel, source, to, 8, False, (source, number))
-        sent.setdefault((channel, source, to), []).append(number)
     came: dict[tuple[int, int, int], list[int]] = {}
-    while (due := wires.next_event()) is not None:
-        for node in wires.advance(due):
-            for channel in range(2):
+
+    def take_all(now: int, nodes: list[int]) -> None:
+        for node in nodes:
+            for channel in range(1 if one else 2):
                 while wires.waiting(channel, node):
-                    source, number = wires.first(channel, node)
-                    wires.take(due, channel, node)
-                    came.setdefault((channel, source, node), []).append(number)
-    assert came == sent
+                    found = wires.first(channel, node)
+                    wires.take(now, channel, node)
+                    if found is not None:
+                        source, number = found
+                        came.setdefault((channel, source, node), []).append(number)
+
+    for number, (now, either, source, to, nbytes) in enumerate(sorted(posts)):
+        channel = 0 if one else either
+        take_all(now, wires.advance(now))
+        if wires.has_room(channel, source):
+            assert wires.post(now, channel, source, to, nbytes, 0, False, (source, number))
+            sent.setdefault((channel, source, to), []).append(number)
+    while (due := wires.next_event()) is not None:
+        take_all(due, wires.advance(due))
+    assert {way: sorted(numbers) for way, numbers in came.items()} == sent
+    if not contention:
+        assert came == sent  # in order
     assert not any(wires.left(node) for node in range(16))
 
 
@@ -295,7 +318,7 @@ def test_a_run_has_an_account_of_its_loops() -> None:
     def program(proc: smp.Processor) -> float:
         return summed(np.ones(10 * (proc.rank + 1)))
 
-    with smp.emulated(2, machine=CM5) as machine:
+    with smp.emulated(2, machine=CM5, fidelity="latency") as machine:
         run = machine.run(program)
     ops = CM5.processor.ops
     assert run.results == [10.0, 20.0]
@@ -325,7 +348,7 @@ def test_an_operation_on_a_word_of_another_processor_is_a_request_and_a_reply() 
         proc.barrier()
         return times
 
-    with smp.emulated(2, machine=BARE) as machine:
+    with smp.emulated(2, machine=BARE, fidelity="latency") as machine:
         times = machine.run(program, machine.zeros(16, np.int64), machine.cells(2, padded=True)).results[0]
     message, network = BARE.message, BARE.network
     wire = network.latency + network.hop + 8 * BARE.clock.hz / network.link_bandwidth[0]
@@ -343,7 +366,7 @@ def test_many_requests_to_one_processor_queue_there() -> None:
         return proc.clock() - start
 
     def slowest(p: int) -> float:
-        with smp.emulated(p, machine=BARE) as machine:
+        with smp.emulated(p, machine=BARE, fidelity="latency") as machine:
             words = machine.zeros(p, np.int64)
             run = machine.run(program, words)
             assert words[0] == p
@@ -367,9 +390,80 @@ def test_operations_on_cells_in_loops_take_as_long_as_from_python() -> None:
         found = taken_and_put(cells, 1, rounds) if proc.rank == 0 else 0
         return proc.clock() - start, found
 
-    with smp.emulated(2, machine=BARE) as machine:
+    with smp.emulated(2, machine=BARE, fidelity="latency") as machine:
         cells = machine.cells(2, full=True)
         (short, _), _ = machine.run(program, cells, 1).results
         (long, found), _ = machine.run(program, cells, 11).results
     assert found == 12
     assert long - short == pytest.approx(20 * short / 3, rel=1e-6)
+
+
+BLOCK = 4096
+
+
+def all_to_one(proc: smp.Processor) -> float:
+    """Send a block to processor 0 from each other one; return when processor 0 has all of them."""
+    port = proc.port(BLOCK * proc.size, np.uint8)
+    if proc.rank == 0:
+        port.expect(BLOCK * (proc.size - 1))
+    proc.barrier()
+    start = proc.clock()
+    if proc.rank:
+        proc.send_block(0, port, np.full(BLOCK, proc.rank, np.uint8), BLOCK * proc.rank)
+    else:
+        port.wait()
+        assert np.array_equal(port.data[BLOCK:], np.repeat(np.arange(1, proc.size), BLOCK))
+    return proc.clock() - start
+
+
+@pytest.mark.parametrize("name", ["cm5", "alewife", "paragon", "atm"])
+def test_blocks_to_one_processor_come_no_faster_than_its_link(name: str) -> None:
+    file = machines.load(name)
+    with smp.emulated(8, machine=name) as machine:
+        time = machine.run(all_to_one).results[0]
+    assert time > 7 * BLOCK / file.network.link_bandwidth[0]
+    with smp.emulated(8, machine=name, fidelity="latency") as machine:
+        assert machine.run(all_to_one).results[0] == pytest.approx(time, rel=0.2)
+
+
+def test_a_full_network_holds_its_senders_up() -> None:
+    def program(proc: smp.Processor, packets: int) -> tuple[int, list[int]]:
+        came: list[int] = []
+        note = proc.handler(lambda message, k: came.append(k))
+        proc.barrier()
+        sent = 0
+        if proc.rank == 0:
+            proc.work(cycles=100_000)  # and takes no packets meanwhile
+        else:
+            while sent < packets and proc.try_send(0, note, sent, on=smp.LEFT):
+                proc.work(cycles=100)
+                sent += 1
+            for k in range(sent, packets):
+                proc.send(0, note, k, on=smp.LEFT)
+        proc.quiet()
+        return sent, came
+
+    with smp.emulated(2, machine="cm5") as machine:
+        (_, came), (sent, _) = machine.run(program, 100).results
+        assert came == list(range(100))
+    room = CM5.interface.out_fifo + CM5.interface.in_fifo
+    assert room < sent < 4 * room
+    with smp.emulated(2, machine="cm5", fidelity="latency") as machine:
+        assert machine.run(program, 100).results[1][0] == 100
+
+
+def test_contended_runs_repeat() -> None:
+    def program(proc: smp.Processor) -> list[float]:
+        came: list[int] = []
+        note = proc.handler(lambda message, k: came.append(k))
+        for k in range(20):
+            proc.send((proc.rank * 5 + k) % proc.size, note, k)
+        proc.quiet()
+        return [proc.clock(), *sorted(came)]
+
+    found = []
+    for _ in range(2):
+        with smp.emulated(16, machine="cm5") as machine:
+            found += [machine.run(program).results for _ in range(2)]
+    assert all(one == found[0] for one in found)
+    assert sum(len(one) - 1 for one in found[0]) == 16 * 20

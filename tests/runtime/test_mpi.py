@@ -17,7 +17,15 @@ from support.machines import ROOT, Script, gone
 import smp
 from smp._runtime.mpi import jobs
 from smp.compiled import readfe, writeef
-from smp.errors import MachineClosed, MachineError, ProcessorDied, ProcessorRaised, Unsupported, WaitTimeout
+from smp.errors import (
+    DeadlockError,
+    MachineClosed,
+    MachineError,
+    ProcessorDied,
+    ProcessorRaised,
+    Unsupported,
+    WaitTimeout,
+)
 
 pytestmark = pytest.mark.mpi
 
@@ -171,6 +179,23 @@ def test_a_machine_goes_on_after_an_exception(pair: smp.Machine) -> None:
     assert pair.run(together).results == [1, 1]
 
 
+def test_a_deadlock_is_reported_and_the_machine_goes_on(pair: smp.Machine) -> None:
+    """Also at a collective, and although each rank has a thread that watches its parent."""
+
+    def program(proc: smp.Processor) -> None:
+        cells = proc.cells(2)
+        if proc.rank == 1:
+            cells.readfe(1)
+        proc.barrier()
+
+    for _ in range(2):
+        with pytest.raises(DeadlockError, match="all 2 streams wait") as caught:
+            pair.run(program)
+        rows = [line.split() for line in str(caught.value).splitlines()[3:]]
+        assert [row[2] for row in rows] == ["barrier", "readfe"]
+        assert pair.run(together).results == [1, 1]
+
+
 def test_plain_code_is_interrupted_when_the_time_is_over(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         while proc.rank == 0:
@@ -270,7 +295,8 @@ def test_the_end_of_the_launcher_is_reported(script: Script) -> None:
     assert process.stdout is not None
     ranks = [int(pid) for pid in process.stdout.readline().split()]
     process.stdout.readline()
-    launcher = next(child for child in psutil.Process(process.pid).children() if "mpiexec" in child.name())
+    children = psutil.Process(process.pid).children()
+    launcher = next(each for each in children if {rank.pid for rank in each.children(recursive=True)} >= set(ranks))
     launcher.kill()
     printed, _ = process.communicate(timeout=10)
     assert "MachineError the process that starts the processors was killed" in printed

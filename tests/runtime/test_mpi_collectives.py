@@ -177,9 +177,10 @@ class Sent:
 def test_a_processor_that_finds_something_new_in_the_memory_of_its_node_is_not_stuck() -> None:
     """Otherwise a deadlock could be found while the last part of a node lies there."""
     segment, mails = made(2), [Sent(0), Sent(1)]
+    memories = [memory_of(segment, rank, rank, 2, False) for rank in range(2)]
     ports = [
-        NodesPort(mail, Nodes([0, 0, 1]), memory_of(segment, mail.rank, mail.rank, 2, False), "key", Output(), False)
-        for mail in mails
+        NodesPort(mail, Nodes([0, 0, 1]), memory, "key", Output(), spin=False, patience=30.0)
+        for mail, memory in zip(mails, memories, strict=True)
     ]
     for port in ports:
         port.new_run(1)

@@ -736,7 +736,9 @@ class OneMessage:
 
 def port_with(mail: OneMessage) -> NodesPort:
     """Return the port of the first of two processors, which has a node of its own."""
-    return NodesPort(mail, Nodes([0, 1]), memory_of(made(1), 0, 0, 1, False), "key", Output(), spin=False)
+    return NodesPort(
+        mail, Nodes([0, 1]), memory_of(made(1), 0, 0, 1, False), "key", Output(), spin=False, patience=30.0
+    )
 
 
 def test_a_message_of_the_run_before_is_dropped_while_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,44 +5,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 from support.machines import ROOT
+from support.notebooks import Notebook, kernel
 from support.pages import blocks_of
 from support.profiles import charging
 
 LATEST = 2.0  # seconds
 
 
-class Notebook:
-    """A Jupyter kernel together with the cells that have been run in it."""
-
-    def __init__(self, client: NotebookClient) -> None:
-        self.client, self.number = client, 0
-
-    def run(self, source: str) -> str:
-        """Run a cell; return its printed output and its value as text."""
-        cell = nbformat.v4.new_code_cell(source)
-        self.client.nb.cells.append(cell)
-        self.number += 1
-        self.client.execute_cell(cell, len(self.client.nb.cells) - 1)
-        texts = [out.get("text") or out.get("data", {}).get("text/plain", "") for out in cell.outputs]
-        return "".join(texts).strip()
-
-    def fails(self, source: str) -> str:
-        """Run a cell that raises; return the text of its traceback, without colours."""
-        with pytest.raises(CellExecutionError) as caught:
-            self.run(source)
-        return re.sub(r"\x1b\[[0-9;]*m", "", str(caught.value))
-
-
 @pytest.fixture(scope="module")
 def notebook() -> Iterator[Notebook]:
-    client = NotebookClient(nbformat.v4.new_notebook(), timeout=120, kernel_name="python3")
-    with client.setup_kernel(cwd=str(ROOT)):
-        book = Notebook(client)
+    with kernel() as book:
         book.run(
             "import sys, time, threading\nimport numba, numpy as np, smp\nfrom smp.compiled import fetch_add, readfe"
         )

@@ -37,7 +37,7 @@ def flooded(proc: smp.Processor, count: int, work: int) -> tuple[float, float, l
 
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_handlers_run_one_after_the_other_and_take_no_time_from_the_program(count: int) -> None:
-    with smp.emulated(3, machine=APART) as machine:
+    with smp.emulated(3, machine=APART, fidelity="latency") as machine:
         start, end, came = machine.run(flooded, count, 20_000).results[0]
     assert cycles(end - start) == pytest.approx(20_000, abs=1e-2)
     assert len(came) == 2 * count
@@ -46,8 +46,8 @@ def test_handlers_run_one_after_the_other_and_take_no_time_from_the_program(coun
 
 
 def test_on_the_same_machine_without_them_the_program_pays() -> None:
-    with smp.emulated(3, machine=ALEWIFE) as machine:
-        start, end, came = machine.run(flooded, 4, 20_000).results[0]
+    with smp.emulated(3, machine=ALEWIFE, fidelity="latency") as machine:
+        start, end, _ = machine.run(flooded, 4, 20_000).results[0]
     each = BODY + ALEWIFE.message.receive + ALEWIFE.processor.interrupt
     assert cycles(end - start) == pytest.approx(20_000 + 8 * each, abs=1e-2)
 
@@ -71,7 +71,7 @@ def test_the_program_sees_what_handlers_have_changed_until_then() -> None:
                 proc.send(0, note, k)
         return seen
 
-    with smp.emulated(2, machine=APART) as machine:
+    with smp.emulated(2, machine=APART, fidelity="latency") as machine:
         assert machine.run(program).results[0] == [0, 1, 2, 3]
 
 
@@ -91,7 +91,7 @@ def test_a_program_that_waits_goes_on_when_the_handler_has_ended() -> None:
         proc.send(0, note)
         return 0.0, 0.0
 
-    with smp.emulated(2, machine=APART) as machine:
+    with smp.emulated(2, machine=APART, fidelity="latency") as machine:
         ended, went_on = machine.run(program).results[0]
     assert went_on == ended
 
@@ -108,7 +108,7 @@ def test_a_message_that_comes_before_its_handler_is_registered_is_handled_then()
         proc.work(cycles=3000)
         return registered, came
 
-    with smp.emulated(2, machine=APART) as machine:
+    with smp.emulated(2, machine=APART, fidelity="latency") as machine:
         registered, came = machine.run(program).results[0]
     assert registered < came[0] < registered + 100 / APART.clock.hz
 
@@ -130,7 +130,7 @@ def test_a_program_may_send_while_a_handler_runs_but_the_handler_may_not() -> No
         proc.quiet()
         return len(came)
 
-    with smp.emulated(2, machine=APART) as machine:
+    with smp.emulated(2, machine=APART, fidelity="latency") as machine:
         assert machine.run(program, False).results == [3, 3]
         with pytest.raises(smp.errors.ProcessorRaised, match=r"HandlerError: the handler .* called proc.send"):
             machine.run(program, True)
@@ -139,7 +139,7 @@ def test_a_program_may_send_while_a_handler_runs_but_the_handler_may_not() -> No
 def test_owners_serve_copies_beside_their_programs() -> None:
     def debts(file: machines.MachineFile) -> list[int]:
         copies = Copies(2, Software.of(file), Times(file, 2))
-        with smp.emulated(2, machine=file) as machine:
+        with smp.emulated(2, machine=file, fidelity="latency") as machine:
             copies.read(1, machine.zeros(100), slice(0, 50), 0)
         return copies.debts
 
@@ -159,5 +159,5 @@ def test_work_before_the_first_message_takes_its_place_in_time() -> None:
         proc.work(cycles=10_000)
         return proc.poll()
 
-    with smp.emulated(2, machine="cm5") as machine:
+    with smp.emulated(2, machine="cm5", fidelity="latency") as machine:
         assert machine.run(program).results[0] == 1

@@ -41,7 +41,10 @@ def stepped(line: str) -> str:
 )
 def test_an_instruction_on_a_shared_word_is_one_step(line: str, kind: str) -> None:
     before, after = stepped(line).split(line)
-    assert before.rstrip().endswith(f"call i64 @smp_step(i64 {KINDS.index(kind)})")
+    *_, pointer, step = before.rstrip().split("\n")
+    at, _, made = pointer.strip().partition(" = ")
+    assert made == "ptrtoint ptr %p to i64"
+    assert step.endswith(f"call i64 @smp_step(i64 {KINDS.index(kind)}, i64 {at})")
     assert ("@smp_changed" in after) == (kind in ("exchange", "compare_exchange", "compare_exchange_pair"))
     assert "@smp_step" not in after
 

@@ -70,13 +70,16 @@ class Computers:
         self.links = [f"{name}l1", f"{name}l2"]
         self._relays: list[subprocess.Popen[bytes]] = []
         net = f"10.213.{number % 256}"
-        hosts = "127.0.0.1 localhost\n" + "".join(f"{net}.{k + 11} {node}\n" for k, node in enumerate(self.nodes))
+        self._addresses = [f"{net}.{k + 11}" for k in range(2)]
+        hosts = "127.0.0.1 localhost\n" + "".join(
+            f"{ip} {node}\n" for ip, node in zip(self._addresses, self.nodes, strict=True)
+        )
         try:
             command("ip", "link", "add", self.bridge, "type", "bridge")
             command("ip", "address", "add", f"{net}.1/24", "dev", self.bridge)
             command("ip", "link", "set", self.bridge, "up")
             for k in range(2):
-                self._add(k, f"{net}.{k + 11}/24", hosts, delay)
+                self._add(k, f"{self._addresses[k]}/24", hosts, delay)
         except BaseException:
             self.close()
             raise
@@ -107,15 +110,15 @@ class Computers:
     def _etc(self, node: str) -> Path:
         return Path("/etc/netns") / node
 
-    def words(self, network: list[str] = NETWORK) -> list[str]:
-        """Return the launcher that starts two ranks on each node."""
-        hosts = ",".join(f"{node}:2" for node in self.nodes)
+    def words(self, network: list[str] = NETWORK, nodes: int = 2) -> list[str]:
+        """Return the launcher that starts two ranks on each node, or on the first one only."""
+        hosts = ",".join(f"{node}:2" for node in self.nodes[:nodes])
         over = ["-launcher", "ssh", "-launcher-exec", str(self._script), "-iface", self.bridge]
         return [mpiexec(), *over, "-hosts", hosts, *network]
 
-    def opened(self, network: list[str] = NETWORK) -> smp.Machine:
+    def opened(self, network: list[str] = NETWORK, patience: float = 30.0) -> smp.Machine:
         """Open a machine with two processors on each node."""
-        return smp.mpi(4, launcher=self.words(network))
+        return smp.mpi(4, launcher=self.words(network), patience=patience)
 
     def crossed(self) -> list[int]:
         """Return the bytes that have come from each node."""
@@ -141,6 +144,10 @@ class Computers:
         command("ip", "link", "set", self.links[number], "up" if up else "down")
         state = Path(f"/sys/class/net/{self.links[number]}/operstate")
         _until(lambda: (state.read_text().strip() == "up") == up)
+
+    def between(self, up: bool) -> None:
+        """Let no packet pass from the first node to the second, or let them pass again; the parent reaches both."""
+        command("ip", "-n", self.nodes[0], "route", "delete" if up else "add", "blackhole", f"{self._addresses[1]}/32")
 
     def close(self) -> None:
         """End what runs on the nodes, and remove the network."""

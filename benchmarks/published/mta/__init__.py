@@ -8,7 +8,7 @@ from __future__ import annotations
 import smp
 
 from ..rows import Part
-from . import bandwidth, latencies, ranking, runtime, synchronisation
+from . import bandwidth, latencies, polling, ranking, runtime, synchronisation
 
 SUMMARY = "the study of the Tera MTA"
 
@@ -16,4 +16,5 @@ SUMMARY = "the study of the Tera MTA"
 def results(quick: bool) -> list[Part]:
     """Return the rows and figures of all experiments."""
     machine = smp.machines.load("mta")
-    return [module.part(machine, quick) for module in (latencies, runtime, synchronisation, bandwidth, ranking)]
+    modules = (latencies, runtime, synchronisation, bandwidth, ranking, polling)
+    return [module.part(machine, quick) for module in modules]

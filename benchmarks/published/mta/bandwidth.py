@@ -65,15 +65,18 @@ def _figure_14(bare: Plane, work: Plane) -> Figure:
             Axis("streams", low=0, high=100), Axis("bandwidth", "MB/s", low=0, high=high), series, title, marks
         )
 
+    limits = [
+        Mark(2_080, text="a word a cycle", axis="y", dash="dashed"),
+        Mark(2_300, text="printed: over 2,300", axis="y", dash="dotted"),
+    ]
+    end = Mark(45, text="end of the study's axis", axis="y", dash="dashdot")
     return Figure(
         "mta-figure-14",
         "Bandwidth of loads by streams and depth of unrolling (figure 14)",
         "Each stream keeps up to as many loads under way as its loop is unrolled.",
         [
-            panel("no work", bare, 2_500, [Mark(2_080, text="a word a cycle", axis="y", dash="dashed")]),
-            panel(
-                "40 iterations of work", work, 50, [Mark(45, text="end of the study's axis", axis="y", dash="dotted")]
-            ),
+            panel("no work", bare, 2_500, limits),
+            panel("40 iterations of work", work, 50, [end]),
         ],
         legend="depth",
         remarks="The study printed more than 2,300 MB/s, which is more than a word a cycle at 260 MHz. Its planes are "

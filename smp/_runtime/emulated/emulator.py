@@ -242,6 +242,10 @@ class Emulator(ABC):
         """Return machine code of a loop that makes the same steps; None if its source is interpreted."""
         return None
 
+    def entries_for(self, entries: Any) -> Any:
+        """Return the runtime's entry points as the streams call them."""
+        return entries
+
     def charge(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Done:
         """Run a loop over local data, and advance virtual time by its price."""
         if self.witnessed:
@@ -263,13 +267,6 @@ class Emulator(ABC):
         running = self.running
         if running is not None:
             running.now += picoseconds
-
-    def spend(self, picoseconds: int) -> None:
-        """Advance the virtual time of the running stream; others come to that time before its next step.
-
-        Only the clock knows this order.  After `pass_picoseconds`, a stream that has begun, or was woken, makes its first step at once.
-        """
-        self.pass_picoseconds(picoseconds)
 
     def operation(self) -> AbstractContextManager[None]:
         """Return a block in which all steps of the running stream on a cell are one operation."""

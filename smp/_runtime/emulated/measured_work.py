@@ -76,6 +76,23 @@ def _key(loop: Loop, args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
     return f"{name_of(loop)}({', '.join(f'{name}: {_class(value)}' for name, value in given)})"
 
 
+def kinds_of(args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+    """Return the types of arguments, for each combination of which a loop is compiled once."""
+    return ", ".join(_kind(value) for value in (*args, *(options[name] for name in sorted(options))))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str}{value.ndim}{_layout(value)}{value.flags.writeable}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_kind, value))})"
+    return type(value).__name__
+
+
+def _layout(array: np.ndarray[Any, Any]) -> str:
+    return "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "A"
+
+
 def _class(value: Any) -> str:
     """Return the type and the size class of an argument."""
     if isinstance(value, np.ndarray):

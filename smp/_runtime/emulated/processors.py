@@ -41,7 +41,6 @@ from ..protocols import entry_points, wait
 from ..shared_memory.layout import clear_messages, header, introduce
 from .by_choice import ChoosingEmulator
 from .clocked import machine_code
-from .clocked.emulator import ClockedEmulator
 from .emulator import Emulator, Step
 from .ending import Ending
 from .parts import Parts
@@ -96,11 +95,12 @@ class EmulatedProcessors:
         rule = schedule()
         self.entries: Any = entry_points
         if rule.by_time:
-            self.emulator: Emulator = ClockedEmulator(rule, limit, parts.prices, parts.work)
+            self.emulator: Emulator = parts.emulator(rule, limit, parts.prices, parts.work)
             if POSSIBLE and not traced:
                 self.entries = machine_code.entry_points()
         else:
             self.emulator = ChoosingEmulator(rule, limit, parts.prices, parts.work)
+        self.entries = self.emulator.entries_for(self.entries)
         self.segment.emulator, self.emulator.abort = weakref.ref(self.emulator), self._abort
         self.threads = self.segment.threads = InterpretedThreads(
             self.segment, self.emulator, RETRIES, entry_points if parts.by_address else self.entries
@@ -211,8 +211,8 @@ class EmulatedProcessors:
 
     @property
     def account(self) -> Account:
-        """The charges of the last run for local work."""
-        return Account(self._parts.name, tuple(self._parts.work.charges()))
+        """The charges and the measured times of the last run."""
+        return Account(self._parts.name, tuple(self._parts.work.charges()), self._parts.unknown, self._parts.times())
 
     def charge_copy(self, nbytes: int) -> None:
         """Advance virtual time by the price of a copy of the given number of bytes."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from smp.errors import MachineClosed, MachineError, ProgramError, SmpError, Unsupported, WaitTimeout
 
-from ..program.failures import Death, Failure
+from ..program.answers import Answer, Mismatched, Raised
+from ..program.failures import Death, Failure, RaisedBy, Unmatched
+from ..program.place import Place
+from .pipe import Ready
 
 GRACE = 0.5  # seconds for the other processors to notice a failure by themselves
+STOPPED = 5.0  # seconds for a call to fail after its processors were killed
 
 
 class Calls:
@@ -38,6 +43,18 @@ class Calls:
 
     def _alive(self) -> Collection[int]:
         """Return the ranks whose end has not been reported."""
+        raise NotImplementedError
+
+    def _kill(self, rank: int) -> None:
+        """Kill a processor."""
+        raise NotImplementedError
+
+    def _seen(self, rank: int) -> Place:
+        """Return where a processor was seen last."""
+        return Place()
+
+    def _first(self, failures: Sequence[Failure]) -> Failure:
+        """Return the failure that an error reports, of those that have come."""
         raise NotImplementedError
 
     def close(self, why: str, patience: float = GRACE) -> None:
@@ -75,6 +92,36 @@ class Calls:
         finally:
             if self._pending or len(self._alive()) < self.size:
                 self.close(why, patience=0.0)
+
+    def _took(self, rank: int, answer: Answer | Ready, answers: dict[int, Answer | Ready]) -> Failure | None:
+        """Take the answer of a processor; return the failure that it reports, if any."""
+        if isinstance(answer, Raised):
+            return RaisedBy(rank, answer)
+        answers.setdefault(rank, answer)
+        if isinstance(answer, Mismatched):
+            return Unmatched(rank)
+        self._pending.discard(rank)
+        return None
+
+    def _outcome(self, answers: Mapping[int, Any], failures: Sequence[Failure], pressed: bool) -> list[Any]:
+        """Kill the processors that have not answered; return the answers by rank, or raise the error of the call."""
+        for rank in self._pending:
+            self._kill(rank)
+        if pressed:
+            raise KeyboardInterrupt
+        if self._pending and not failures:  # they did not start in time
+            failures = [Death(rank, None, self._seen(rank)) for rank in self._pending]
+        if failures:
+            raise self._noted(self._first(failures).error(answers, self.size), failures)
+        return [answers[rank] for rank in range(self.size)]
+
+    def stop(self) -> None:
+        """Kill the processors during a call that another thread waits for; it then fails, and closes the machine."""
+        self._stopped = True
+        for rank in range(self.size):
+            self._kill(rank)
+        if self._calling.acquire(timeout=STOPPED):
+            self._calling.release()
 
     def _noted(self, error: SmpError, failures: Sequence[Failure]) -> SmpError:
         """Return the error of a run, with a note that names the processors that had to be killed."""

@@ -52,6 +52,20 @@ class Line:
         """Return True if the other end is on this computer for sure."""
         return self._socket.family == socket.AF_UNIX
 
+    def give_up_after(self, seconds: float) -> None:
+        """Have the kernel end the line when another computer has not answered for some seconds, at least 3."""
+        if self.is_local():
+            return
+        third = int(seconds / 3)
+        for option, value in (
+            (socket.TCP_KEEPIDLE, third),
+            (socket.TCP_KEEPINTVL, third),
+            (socket.TCP_KEEPCNT, 2),
+            (socket.TCP_USER_TIMEOUT, int(1000 * seconds)),
+        ):
+            self._socket.setsockopt(socket.IPPROTO_TCP, option, value)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
     def _begin(self, part: bytearray, head: bool) -> None:
         self._part, self._filled, self._is_head = part, 0, head
 

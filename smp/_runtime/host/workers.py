@@ -22,14 +22,14 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from smp._computer.interrupt import HeldBack
-from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError
+from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError
 
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_cells
@@ -37,8 +37,8 @@ from ..memory.segment import Block, Segment
 from ..memory.shared_elements import array_on
 from ..memory.threads import FEW, RETRIES
 from ..memory.waiting_threads import WaitingThreads
-from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
-from ..program.failures import Death, Failure, RaisedBy, Unmatched, first
+from ..program.answers import Answer, Done, unpacked
+from ..program.failures import Death, Failure, first
 from ..program.place import Place
 from ..program.records.account import NOTHING
 from ..protocols import wait
@@ -48,7 +48,6 @@ from ..shared_memory.last_seen import Board
 from ..shared_memory.layout import boards_at, clear_messages, header, introduce
 from .calls import GRACE, Calls
 from .deadlock import ProgressCheck
-from .launcher import PATIENCE
 from .pipe import Allocate, Ready
 from .printed import Console
 from .processes import Processes
@@ -234,15 +233,7 @@ class Workers(Calls):
                 until = time.monotonic() + (PRESSED if presses == 0 else 0.0)
                 presses = ctrl_c.presses
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)
-        for rank in self._pending:
-            self._kill(rank)
-        if presses:
-            raise KeyboardInterrupt
-        if self._pending and not failures:  # they did not start in time
-            failures = [Death(rank, None, self._seen(rank)) for rank in self._pending]
-        if failures:
-            raise self._error(failures, answers)
-        return [answers[rank] for rank in range(self.size)], blocks
+        return self._outcome(answers, failures, presses > 0), blocks
 
     def _answer(
         self, rank: int, answers: dict[int, Answer | Ready], blocks: list[Block], poll: select.poll
@@ -267,13 +258,7 @@ class Workers(Calls):
             return None
         if isinstance(message, tuple):
             message = unpacked(message)
-        if isinstance(message, Raised):
-            return RaisedBy(rank, message)
-        answers.setdefault(rank, message)
-        if isinstance(message, Mismatched):
-            return Unmatched(rank)
-        self._pending.discard(rank)
-        return None
+        return self._took(rank, message, answers)
 
     def _event(self) -> Failure:
         """Take one event, the end of a worker, and return the failure."""
@@ -292,17 +277,8 @@ class Workers(Calls):
     def _seen(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()
 
-    def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
-        error = first(failures, int(self._words[wait.ABORT])).error(answers, self.size)
-        return self._noted(error, failures)
-
-    def stop(self) -> None:
-        """Kill the workers during a call that another thread waits for; the call then fails and closes the machine."""
-        self._stopped = True
-        for rank in range(self.size):
-            self._kill(rank)
-        if self._calling.acquire(timeout=PATIENCE):
-            self._calling.release()
+    def _first(self, failures: Sequence[Failure]) -> Failure:
+        return first(failures, int(self._words[wait.ABORT]))
 
     def _kill(self, rank: int) -> None:
         self._words[wait.DEATHS] = 1  # before the kill: the worker may hold the lock of a cell

@@ -238,7 +238,12 @@ def _local(function: Callable[P, R], declares: Declaration | None) -> Callable[P
 @wraps_users
 def run(loop: Callable[..., R], args: tuple[Any, ...], options: Mapping[str, Any]) -> R:
     """Run the machine code of a loop, without a charge for it."""
-    return cast("R", _dispatcher(vars(loop)["__wrapped__"])(*args, **options))
+    return compiled(loop)(*args, **options)
+
+
+def compiled(loop: Callable[..., R]) -> Callable[..., R]:
+    """Return the machine code of a loop, which is compiled when it is called with new types of arguments."""
+    return _dispatcher(cast("Callable[..., R]", vars(loop)["__wrapped__"]))
 
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
@@ -277,13 +282,13 @@ def stream(function: Callable[P, R]) -> Callable[P, R]:
     On the host it behaves as with `local`. An emulated machine interprets its source, primitive by primitive, or runs
     machine code that makes the same steps.
     """
-    compiled = local(function)
+    on_the_host = local(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         interpreter = here.interpreter
         if interpreter is None:
-            return compiled(*args, **kwargs)
+            return on_the_host(*args, **kwargs)
         machine_code = interpreter.machine_code(function)
         if machine_code is not None:
             result = machine_code(*args, **kwargs)

@@ -47,7 +47,7 @@ class Interpreter(Protocol):
     ) -> object:
         """Add a stream to a processor, which begins at a virtual time, in ps; by default now.
 
-        Of several streams at the same time, the one with the least number goes first.  By default a stream has a larger
+        Of several streams at the same time, the one with the least number goes first; by default a stream has a larger
         number than those before it.
         """
 
@@ -62,9 +62,6 @@ class Interpreter(Protocol):
 
     def pass_picoseconds(self, picoseconds: int) -> None:
         """Advance the virtual time of the running stream."""
-
-    def spend(self, picoseconds: int) -> None:
-        """Advance the virtual time of the running stream; the others come to that time before its next step."""
 
 
 class _Here(threading.local):

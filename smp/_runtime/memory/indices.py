@@ -55,7 +55,7 @@ def selected(shape: tuple[int, ...], index: Any) -> Selected:
         if step == 1:
             return Selected((max(0, stop - start),), start)
     strides = _strides(shape)
-    if _is_basic(index):
+    if is_basic(index):
         return _by_view(shape, strides, index)
     places = np.asarray(np.broadcast_to(np.zeros((), np.intp), shape)[index])
     if len(shape) == 1 and isinstance(index, np.ndarray):
@@ -73,7 +73,8 @@ def without_field(index: Any) -> tuple[Any, Any]:
     return (index, ...) if named else (None, index)
 
 
-def _is_basic(index: Any) -> bool:
+def is_basic(index: Any) -> bool:
+    """Return True if an index has only numbers and slices, so that NumPy makes a view and no copy."""
     return all(
         part is None or part is ... or (isinstance(part, slice | int | np.integer) and not isinstance(part, bool))
         for part in (index if isinstance(index, tuple) else (index,))

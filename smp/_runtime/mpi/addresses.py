@@ -24,8 +24,6 @@ PARENT = "SMP_MPI_PARENT"
 """Variable of the environment with the parent's address."""
 PATIENCE = 2.0
 """Seconds that the other end of a connection gets to say who it is."""
-LOST = 30
-"""Seconds after which a computer that does not answer counts as lost."""
 
 
 class Address(NamedTuple):
@@ -154,11 +152,6 @@ def _prove(connection: socket.socket, key: str, first: bool) -> None:
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         connection.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", 0, 0))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, LOST // 3)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, LOST // 3)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 2)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * LOST)
 
 
 def _hosts() -> tuple[str, ...]:

@@ -80,6 +80,8 @@ def job_command(size: int, hosts: str | None, launcher: Sequence[str] | None) ->
     made = _made_by(words[0])
     if made == "Open MPI":
         words += ["--bind-to", "none"]  # smp pins the processors itself
+        if launcher is None and hosts is None:
+            words.append("--oversubscribe")  # it would start one rank for each core, and not for each CPU
     if hosts is not None:
         if made == "other":
             raise MachineError(f"smp does not know how {words[0]!r} takes a list of hosts: put it into launcher=[...]")

@@ -1,4 +1,4 @@
-"""The processors of a machine of MPI: workers that share memory if all ranks are on one node, else those of nodes."""
+"""The processors of a machine of MPI: workers that share memory if all are on this computer, else those of nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from .world import World
 
 
 def opened(
-    size: int, job: Place | None, command: Sequence[str], far: bool, pin: bool | Sequence[int] | None
+    size: int,
+    job: Place | None,
+    command: Sequence[str],
+    far: bool,
+    pin: bool | Sequence[int] | None,
+    patience: float,
 ) -> Processors:
     """Return the processors of a new machine.
 
@@ -36,6 +41,7 @@ def opened(
     far : bool
         Whether ranks may be on other computers.
     pin : bool, sequence of int or None
+    patience : float
         See `smp.mpi`.
     """
     cpus = usable_cpus()
@@ -43,14 +49,14 @@ def opened(
         ranks = RankProcesses(World(size, command, joined=False, far=far)) if job is None else ranks_of_job(job)
         try:
             ranks.prepare(ctrl_c, time.monotonic() + START)
-            several = ranks.places[-1][0] > 0
-            places = [None] * size if several else places_of(size, cpus, pin)
-            named = _named(pin, size) if several else []
+            apart = ranks.places[-1][0] > 0 or not all(line.is_local() for line in ranks.lines)
+            places = [None] * size if apart else places_of(size, cpus, pin)
+            named = _named(pin, size) if apart else []
         except BaseException:
             ranks.close()
             raise
-        if several:
-            return _on_nodes(ranks, pin is True, named, ctrl_c)
+        if apart:
+            return _on_nodes(ranks, pin is True, named, patience, ctrl_c)
     roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
     return Workers("mpi", lambda: ranks, places, roomy)
 
@@ -65,7 +71,9 @@ def _named(pin: bool | Sequence[int] | None, size: int) -> list[int]:
     return named
 
 
-def _on_nodes(ranks: RankProcesses, pinned: bool, named: Sequence[int], ctrl_c: HeldBack) -> NodesParent:
+def _on_nodes(
+    ranks: RankProcesses, pinned: bool, named: Sequence[int], patience: float, ctrl_c: HeldBack
+) -> NodesParent:
     cpus, nodes = usable_cpus(), Nodes([node for node, _ in ranks.places])
     crowded = max(nodes.count) > len(cpus)
 
@@ -78,7 +86,8 @@ def _on_nodes(ranks: RankProcesses, pinned: bool, named: Sequence[int], ctrl_c: 
             "cwd": os.getcwd(),
             "pin": cpus[place % len(cpus)] if pinned else named[rank] if named else None,
             "spin": not crowded,
+            "patience": patience,
         }
         ranks.start_on_nodes(rank, specification)
 
-    return NodesParent(ranks, nodes, start, ctrl_c)
+    return NodesParent(ranks, nodes, start, patience, ctrl_c)

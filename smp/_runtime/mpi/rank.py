@@ -13,7 +13,9 @@ ends the others.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import resource
 import select
 import socket
 import sys
@@ -25,6 +27,7 @@ from smp._computer.processes import die_with
 
 from ..host import worker
 from ..host.pipe import Idle, Line
+from ..nodes.heartbeat import PATIENCE
 from ..nodes.layout import Nodes
 from ..nodes.worker import NodesWorker
 from .addresses import PARENT, Address, connected
@@ -32,6 +35,9 @@ from .jobs import place_in_job
 from .mail import MPIMail
 from .node_segment import shared_in
 from .world import Hello
+
+HIGH = 512
+"""Lowest number of the descriptor of the line to the parent, if the limit on descriptors allows it."""
 
 
 def main() -> NoReturn:
@@ -71,8 +77,10 @@ class Rank:
         except OSError as error:
             computer = socket.gethostname()
             sys.exit(f"rank {mpi.COMM_WORLD.rank} on {computer} cannot reach the parent: {error}")
-        self._line = Line(connection)
-        who = Hello(self._comm.rank, self._comm.size, node, os.getpid(), _library(mpi), _shared_files())
+        self._line = Line(_high(connection))
+        self._line.give_up_after(PATIENCE)  # each machine sets its own
+        comm, number = self._comm, mpi.COMM_WORLD.rank
+        who = Hello(comm.rank, comm.size, number, node, os.getpid(), _library(mpi), _shared_files())
         self._line.send(who)
         self._mail: MPIMail | None = None  # once a machine of several nodes needs it
         threading.Thread(target=self._watch, name="smp parent", daemon=True).start()
@@ -103,7 +111,8 @@ class Rank:
         if self._mail is None:
             self._mail = MPIMail(self._mpi, self._comm)  # all ranks do this together
         segment = shared_in(self._of_node)
-        return NodesWorker(self._line, self._mail, Nodes(spec["nodes"]), segment, spec["key"], spec["spin"])
+        nodes, patience = Nodes(spec["nodes"]), spec["patience"]
+        return NodesWorker(self._line, self._mail, nodes, segment, spec["key"], spec["spin"], patience)
 
     def _watch(self) -> None:
         """End this process when the line closes while a machine is open."""
@@ -120,6 +129,18 @@ def _leave() -> NoReturn:
         with contextlib.suppress(OSError):
             os.unlink(file)
     worker.leave(1)
+
+
+def _high(connection: socket.socket) -> socket.socket:
+    """Return the connection with a descriptor of a high number.
+
+    The kernel closes the descriptors of a process that ends from the highest one down, and the parent then sees the end
+    of this line before the launcher sees that of its own, and kills the other ranks.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    descriptor = fcntl.fcntl(connection, fcntl.F_DUPFD_CLOEXEC, min(HIGH, limit // 2))
+    connection.close()
+    return socket.socket(fileno=descriptor)
 
 
 def _library(mpi: Any) -> str:

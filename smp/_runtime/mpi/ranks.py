@@ -67,6 +67,10 @@ class RankProcesses(NodesProcesses):
         self.lines[rank].send_fds(())
         self.send(rank, specification)
 
+    def next_run(self) -> int:
+        self._world.runs += 1
+        return self._world.runs
+
     def printed(self) -> Iterator[tuple[str, bool]]:
         return self._world.printed()
 

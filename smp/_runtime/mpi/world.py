@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import select
 import signal
 import subprocess
@@ -28,23 +27,18 @@ from smp._computer.processes import exit_status
 from smp.errors import MachineError
 
 from ..host.pipe import Line
+from ..nodes.heartbeat import PATIENCE as LOST
 from .addresses import PARENT, PATIENCE, Listener
 from .jobs import rank_command, shown
+from .last_words import status_in
 
 KILLED = -signal.SIGKILL
-UNTOLD = 255
-"""Status of MPICH's launcher if a signal has ended a rank on one of several nodes; its number is the exit code then."""
 SOON, SHORT = 0.5, 0.002
 """Seconds in which a launcher ends after a signal has ended a rank, if it can, and seconds between two looks."""
 LAST = 1 << 16
 """Bytes of a launcher's last words."""
-LINES = 6
+LINES = 12
 """Lines of a launcher's last words that an error shows."""
-_DEATHS = (
-    re.compile(r"PID \d+ RUNNING AT .*?EXIT CODE: (?P<code>\d+)(?:.*?\(signal (?P<signal>\d+)\))?", re.S),
-    re.compile(r"PID \d+ on node \S+ exited on signal (?P<signal>\d+)"),
-)
-"""Last words of MPICH's launcher, and of Open MPI's."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,8 @@ class Hello:
     ----------
     rank, size : int
         Its number, and the number of all ranks.
+    number : int
+        Its number in the launcher's job, which may have the ranks of a node apart.
     node : int
         Number of its node.
     pid : int
@@ -67,6 +63,7 @@ class Hello:
 
     rank: int
     size: int
+    number: int
     node: int
     pid: int
     library: str
@@ -95,6 +92,8 @@ class World:
         Descriptors of the ranks' processes; None for one that is connected by TCP.
     places : list of (int, int)
         Node of each rank, from 0, and its place among the ranks of the node.
+    runs : int
+        Number of runs so far of all machines of the ranks.
     """
 
     def __init__(self, size: int, command: Sequence[str], joined: bool, far: bool) -> None:
@@ -102,6 +101,7 @@ class World:
         self.lines: list[Line] = []
         self.pidfds: list[int | None] = []
         self.places: list[tuple[int, int]] = []
+        self.runs = 0
         self._files: set[str] = set()
         self._words = [io.FileIO(os.memfd_create(f"smp-launcher-{name}"), "r+") for name in ("output", "errors")]
         self._shown = [0, 0]  # bytes of these that the user has seen
@@ -146,7 +146,7 @@ class World:
         self.lines = [came[rank][0] for rank in range(self.size)]
         hellos = [came[rank][1] for rank in range(self.size)]
         self.pidfds = [os.pidfd_open(hello.pid) if self.lines[hello.rank].is_local() else None for hello in hellos]
-        nodes = [hello.node for hello in hellos]
+        nodes, self._numbers = [hello.node for hello in hellos], [hello.number for hello in hellos]
         self.places = [(sorted(set(nodes)).index(node), nodes[:rank].count(node)) for rank, node in enumerate(nodes)]
 
     def _accept(self, fd: int, came: dict[int, tuple[Line, Hello]]) -> None:
@@ -155,6 +155,7 @@ class World:
             return
         connection.settimeout(PATIENCE)
         line = Line(connection)
+        line.give_up_after(LOST)  # each machine sets its own
         try:
             hello: Hello = line.receive()
         except (OSError, EOFError):
@@ -219,10 +220,9 @@ class World:
             return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
         if status is not None:
             return None if (self._starter.poll() or 0) < 0 else (seen, status)
-        found = next((found for pattern in _DEATHS if (found := pattern.search(self._text()))), None)
-        if found is not None:
-            number = found["signal"] or (found["code"] if self._starter.returncode == UNTOLD else None)
-            return seen, -int(number) if number else int(found["code"])
+        said = status_in(self._text(), self._numbers[seen], self._starter.returncode)
+        if said is not None:
+            return seen, said
         status = self._starter.returncode
         if status is not None and status < 0:
             return None

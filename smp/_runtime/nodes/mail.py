@@ -55,6 +55,6 @@ class Mail(Protocol):
 MOST_TAG = 32767
 PLAIN = {
     *("round", "brought", "result", "packet", "credit", "read", "elements", "write", "written"),
-    *("time", "clock", "offset"),
+    *("time", "clock", "offset", "beat"),
 }
 """Kinds of messages with nothing but numbers, bytes, text and None, all of them Python's own, and tuples of these."""

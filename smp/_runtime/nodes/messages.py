@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .heartbeat import Beats
+
 
 class Name(NamedTuple):
     """Name of an array: the run that has made it, 0 for the parent, and its number there."""
@@ -81,6 +83,8 @@ class Probed(NamedTuple):
         Numbers of waits so far, and of messages to and from other processors.
     what, place : str
         The operation in which the program is, and its line.
+    beats : Beats
+        Its beats so far.
     """
 
     wave: int
@@ -90,3 +94,4 @@ class Probed(NamedTuple):
     got: int
     what: str
     place: str
+    beats: Beats

@@ -10,23 +10,23 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from smp._computer.interrupt import HeldBack
-from smp.errors import MachineClosed, MachineError, ProgramError, SmpError
+from smp.errors import MachineClosed, MachineError, ProgramError
 
 from ..host.calls import GRACE
 from ..host.pipe import Ready
 from ..host.workers import NUDGE, PRESSED, START
-from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
-from ..program.failures import Death, Failure, Lost, RaisedBy, Unmatched
-from ..program.place import Place
+from ..program.answers import Answer, Done, unpacked
+from ..program.failures import CutOff, Death, Failure, Lost
 from ..program.port import show
 from ..program.records.account import NOTHING
 from ..protocols import wait
 from .deadlock import ProbedRun
+from .heartbeat import Silences
 from .layout import Nodes
 from .messages import Did, Printed, Probed
 from .parent_memory import Hold, ParentMemory
@@ -44,6 +44,8 @@ class NodesParent(ParentMemory):
         The nodes of the processors.
     start : callable
         ``start(rank, key)`` has a process begin as a processor of the machine with this key.
+    patience : float
+        Seconds for which a lost network is waited for.
 
     Raises
     ------
@@ -56,9 +58,17 @@ class NodesParent(ParentMemory):
     pages = ""
 
     def __init__(
-        self, processes: NodesProcesses, nodes: Nodes, start: Callable[[int, str], object], ctrl_c: HeldBack
+        self,
+        processes: NodesProcesses,
+        nodes: Nodes,
+        start: Callable[[int, str], object],
+        patience: float,
+        ctrl_c: HeldBack,
     ) -> None:
         super().__init__(processes, nodes)
+        self._patience = patience
+        for line in processes.lines:
+            line.give_up_after(patience)
         processes.leave = partial(self._tell, ("leave",))
         self._run = 0
         try:
@@ -80,11 +90,12 @@ class NodesParent(ParentMemory):
         with self._calling:
             self._must_be_open()
             self._keep()
-            self._run += 1
+            self._run = self._processes.next_run()
             hold = Hold(self._run)
             self._holds.add(hold)
             with self._one_call():
                 probed = ProbedRun(self.size, self._probe, timeout)
+                self._silences = Silences(self._nodes, self._patience)
                 try:
                     answers = self._collect(ctrl_c, None, ("run", message, streams, self._run), probed)
                 except BaseException:
@@ -139,15 +150,7 @@ class NodesParent(ParentMemory):
             if ctrl_c.presses > presses:
                 until = time.monotonic() + (PRESSED if presses == 0 else 0.0)
                 presses = ctrl_c.presses
-        for rank in self._pending:
-            self._kill(rank)
-        if presses:
-            raise KeyboardInterrupt
-        if self._pending and not failures:  # they did not start in time
-            failures = [Death(rank, None, Place()) for rank in self._pending]
-        if failures:
-            raise self._error(failures, answers)
-        return [answers[rank] for rank in range(self.size)]
+        return self._outcome(answers, failures, presses > 0)
 
     def _show_printed(self) -> None:
         """Show what programs have printed to their own outputs, which the launcher collects."""
@@ -166,24 +169,21 @@ class NodesParent(ParentMemory):
         if isinstance(message, Probed):
             if probed is not None:
                 probed.came(rank, message)
+                return self._cut_off(self._silences.came(rank, message.beats))
         elif isinstance(message, Printed):
             show(message.text, message.error)
             self._processes.send(rank, ("shown", message.lines))
         elif isinstance(message, tuple | Ready) and not isinstance(message, Did):
-            return self._answered(rank, message, answers)
+            return self._took(rank, message if isinstance(message, Ready) else unpacked(message), answers)
         return None
 
-    def _answered(
-        self, rank: int, message: tuple[Any, ...] | Ready, answers: dict[int, Answer | Ready]
-    ) -> Failure | None:
-        answer = message if isinstance(message, Ready) else unpacked(message)
-        if isinstance(answer, Raised):
-            return RaisedBy(rank, answer)
-        answers.setdefault(rank, answer)
-        if isinstance(answer, Mismatched):
-            return Unmatched(rank)
-        self._pending.discard(rank)
-        return None
+    def _cut_off(self, between: tuple[int, int] | None) -> Failure | None:
+        """Return the failure that two processors have lost the network between them, if they have."""
+        if between is None:
+            return None
+        rank, other = max(between), min(between)  # the parent may be on the computer of the lower one
+        self._processes.alive.discard(rank)
+        return CutOff(rank, other, self._patience)
 
     def _ended(self, report: Callable[[], tuple[Any, ...] | None]) -> Failure:
         """Return the failure that a processor has ended."""
@@ -195,24 +195,14 @@ class NodesParent(ParentMemory):
         self._pending.discard(rank)
         return Lost(rank) if what == "lost" else Death(rank, code, None)
 
-    def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
-        first = next((failure for failure in failures if isinstance(failure, Death)), failures[0])
-        error = first.error(answers, self.size)
-        return self._noted(error, failures)
+    def _first(self, failures: Sequence[Failure]) -> Failure:
+        return next((failure for failure in failures if isinstance(failure, Death)), failures[0])
 
     def _probe(self, wave: int) -> None:
         self._tell(("probe", wave))
 
     def _kill(self, rank: int) -> None:
         self._processes.send(rank, ("kill",))
-
-    def stop(self) -> None:
-        """Kill the processors during a call that another thread waits for; the call fails and closes the machine."""
-        self._stopped = True
-        for rank in range(self.size):
-            self._kill(rank)
-        if self._calling.acquire(timeout=PRESSED):
-            self._calling.release()
 
     def close(self, why: str, patience: float = GRACE) -> None:
         with HeldBack():

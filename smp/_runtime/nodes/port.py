@@ -30,6 +30,7 @@ from .cell_service import CellService
 from .cells import CellsOnNodes, storage
 from .clocks import NodeClocks
 from .collectives.rounds import Rounds
+from .heartbeat import Heartbeat
 from .holders import holders
 from .layout import Nodes
 from .mail import Mail
@@ -86,12 +87,21 @@ class NodesPort:
         Shows the lines that the processor prints.
     spin : bool
         See `Progress`.
+    patience : float
+        See `Heartbeat`.
     """
 
     memory = priced = None
 
     def __init__(
-        self, mail: Mail, nodes: Nodes, node_memory: ProcessorMemory, key: str, output: Output, spin: bool
+        self,
+        mail: Mail,
+        nodes: Nodes,
+        node_memory: ProcessorMemory,
+        key: str,
+        output: Output,
+        spin: bool,
+        patience: float,
     ) -> None:
         self.rank, self.size, self.key, self.output = mail.rank, mail.size, key, output
         self.node_memory, self._nodes = node_memory, nodes
@@ -102,6 +112,7 @@ class NodesPort:
         self.cell_service = CellService(self.progress, node_memory.threads, self._address)
         self.network = CreditedNetwork(self.progress, self.size)
         self.clocks = NodeClocks(self.progress, self.rank, nodes)
+        self.heartbeat = Heartbeat(self.progress, self.rank, nodes, key, patience)
         self.diagnosis = Noted(self.progress, node_memory, self.rank - nodes.first[self.parts.node])
         self.log: Log | None = None
         self.serve: Callable[[], object] | None = None

@@ -28,6 +28,13 @@ class NodesProcesses(Processes):
         """
         raise NotImplementedError
 
+    def next_run(self) -> int:
+        """Return a new number for a run; the machines of the same processes, one after another, share the numbers.
+
+        So a message that is left of an earlier machine belongs to no run.
+        """
+        raise NotImplementedError
+
     def printed(self) -> Iterator[tuple[str, bool]]:
         """Yield what programs have printed to their own outputs since the last call, and whether they are errors."""
         raise NotImplementedError

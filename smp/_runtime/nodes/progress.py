@@ -57,6 +57,8 @@ class Progress:
         Number of waits of the program.
     broken : callable
         Called when the service thread ends by an exception.
+    in_service : callable
+        Called by the service thread again and again, also while the program waits.
     """
 
     def __init__(self, mail: Mail, spin: bool, go_on: Callable[[], object], ended: Callable[[int], object]) -> None:
@@ -77,6 +79,7 @@ class Progress:
         self.go_on, self._ended = go_on, ended
         self._service = threading.Thread(target=self._serve, name="smp messages", daemon=True)
         self.broken: Callable[[], object] = lambda: None
+        self.in_service: Callable[[], object] = lambda: None
 
     def begin(self) -> None:
         """Begin to look for messages."""
@@ -268,6 +271,7 @@ class Progress:
         nap = SERVICE
         try:
             while not self._closed:
+                self.in_service()
                 came = not self._in_wait and self.look()
                 nap = SERVICE if came else min(2 * nap, LAZY)
                 time.sleep(0.0 if self._transfers and not self._in_wait else nap)

@@ -77,13 +77,16 @@ class SentOutput(Output):
 class NodesWorker:
     """The main loop of one processor; see the module."""
 
-    def __init__(self, line: Line, mail: Mail, nodes: Nodes, segment: Segment, key: str, spin: bool) -> None:
+    def __init__(
+        self, line: Line, mail: Mail, nodes: Nodes, segment: Segment, key: str, spin: bool, patience: float
+    ) -> None:
         self._line, self._sending, self.pid = line, threading.Lock(), os.getpid()
+        line.give_up_after(patience)
         self._output = SentOutput(self._send, lambda: self.port.progress.go_on())
         node = nodes.of[mail.rank]
         place, count = mail.rank - nodes.first[node], nodes.count[node]
         memory = memory_of(segment, mail.rank, place, count, spin)
-        self.port = NodesPort(mail, nodes, memory, key, self._output, spin)
+        self.port = NodesPort(mail, nodes, memory, key, self._output, spin, patience)
         self.port.progress.broken = partial(leave, 1)  # without this thread, others would wait for ever
         self._calls: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._main = threading.get_ident()
@@ -200,4 +203,4 @@ class NodesWorker:
             ours = (threading.get_ident(), progress.thread)
             now = standing(progress, self.port.node_memory.threads.streams, self._main, ours)
             counts = progress.sent, progress.got
-        self._send(Probed(wave, *now, *counts, operation(frame), where(frame)))
+        self._send(Probed(wave, *now, *counts, operation(frame), where(frame), self.port.heartbeat.beats))

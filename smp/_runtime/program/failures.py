@@ -120,6 +120,19 @@ class Lost(Death):
         return ProcessorDied(message + "; the machine is closed: open a new one", self.rank, "")
 
 
+class CutOff(Death):
+    """The network between two processors was lost, although each of them still answers the parent."""
+
+    def __init__(self, rank: int, other: int, seconds: float) -> None:
+        super().__init__(rank, None, None)
+        self._other, self._seconds = other, seconds
+
+    def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
+        message = f"no message has passed between processors {self._other} and {self.rank} of {size} for "
+        message += f"{self._seconds:g} s (patience): the network between their computers was lost"
+        return ProcessorDied(message + "; the machine is closed: open a new one", self.rank, "")
+
+
 class Unmatched(Failure):
     """The processors were in different collectives."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,17 +27,19 @@ _COLUMNS = {
 _COLLECTIVES = (text("collective"), text("place"), counted("calls"), *_COUNTS.values(), Column("time", form="time"))
 
 
-def run_text(run: Repeated) -> str:
-    """Return the text of a run."""
-    tables = [_supersteps(run)]
+def run_text(run: Repeated, extrapolated: str = "", unknown: Sequence[str] = ()) -> str:
+    """Return the text of a run, which says below each table that its times are extrapolated, and what is not known."""
+    tables = [_supersteps(run, [extrapolated, *(f"not known: {each}" for each in unknown)])]
     if outside := exchanged(run.collectives):
-        tables.append(Table("", _COLLECTIVES, outside, ["their words count in no superstep's h_r, h_w, M"]))
+        words = "their words count in no superstep's h_r, h_w, M"
+        tables.append(Table("", _COLLECTIVES, outside, [words, extrapolated]))
     return "\n".join(terminal.text(table) for table in tables)
 
 
-def _supersteps(run: Repeated) -> Table:
+def _supersteps(run: Repeated, notes: Sequence[str]) -> Table:
     supersteps, repeats = run.summary(), run.repeats
     said = [
+        *notes,
         f"... and {len(supersteps) - _SHOWN:,} more in run.steps" if len(supersteps) > _SHOWN else "",
         f"{run.dropped:,} further supersteps were not recorded" if run.dropped else "",
     ]

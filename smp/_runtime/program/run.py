@@ -45,6 +45,11 @@ class Run(Repeated):
         For each loop over local data that an emulated machine has charged: its name, how its cycles were found
         (declared, counted, bytes, measured), its calls and cycles, those with the most cycles first.  If the program
         was repeated, of the last repeat.
+    unknown : tuple of str
+        Assumptions that the times of an extrapolated machine rest on (see `smp.profiles.ThisComputer`); else empty.
+    times : mapping, optional
+        On a machine that is made from a profile, the times that were measured during the last repeat, in ns.  The
+        machine takes them instead of the clock if it is given them.
     """
 
     def __init__(
@@ -60,7 +65,12 @@ class Run(Repeated):
         super().__init__(repeats, warmup)
         self.results, self.kind, self.seed = results, kind, seed
         self.nodes = [0] * len(results) if nodes is None else list(nodes)
-        self.machine, self.charges = account
+        self.machine, self.charges, self.unknown, self.times = account
+
+    @property
+    def extrapolated(self) -> str:
+        """A note if the times are those of a machine with more processors than were measured; else empty."""
+        return f"extrapolated: {self.machine}" if self.unknown else ""
 
     def interval(self, profile: Profile | None = None, *, whole: bool | None = None) -> Interval:
         """Compare the time of each superstep with the best and the worst time that are predicted for its accesses.
@@ -133,12 +143,12 @@ class Run(Repeated):
         """
         from .records.state_graph import write_states  # imported late, like Matplotlib
 
-        write_states(self.states, self.size, self.dropped_states, Path(path), self.clock_error)
+        write_states(self.states, self.size, self.dropped_states, Path(path), self.clock_error, self.extrapolated)
 
     def __str__(self) -> str:
         from .printed_run import run_text  # imported only when a run is printed, which most runs are not
 
-        return run_text(self)
+        return run_text(self, self.extrapolated, self.unknown)
 
     def __repr__(self) -> str:
         count = len(np.unique(self.steps["step"]))

@@ -22,6 +22,15 @@ class Memory:
     shared: str = setting(Choice(("none", "directory", "flat", "bus")), "form of the shared memory")
     line: int | None = setting(BYTES, "bytes of a cache line", default=None)
     cache: int | None = setting(BYTES, "bytes of a processor's cache", default=None)
+    ways: int | None = setting(
+        number_of("lines"), "places in which a line can be in a cache; without it 1", default=None
+    )
+    read_per_byte: float | None = setting(
+        CYCLES, "time of a byte that a copy reads, with its line in the cache; without it copy_per_byte", default=None
+    )
+    write_per_byte: float | None = setting(
+        CYCLES, "time of a byte that a copy writes, with its line in the cache; without it copy_per_byte", default=None
+    )
     local_miss: float | None = setting(CYCLES, "miss in the own memory, or in memory on the bus", default=None)
     remote_clean: float | None = setting(CYCLES, "miss in another node's memory, clean there", default=None)
     remote_dirty2: float | None = setting(CYCLES, "miss with the line in the cache of its home or asker", default=None)

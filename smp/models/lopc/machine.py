@@ -10,8 +10,8 @@ and takes S is done at max(t, free) + S. A request handler that comes while the 
 work has begun, puts off the end of the work by S.
 
 Of several events at the same time, the one that was sent first comes first; the end of a thread's work is sent when it
-comes. Then the order is that of the senders, in which processors would act at the same time: by node, and the handlers
-of a node before its thread; with protocol processors, the handlers of all nodes before the threads.
+comes. Then the order is that of the senders. It is the order in which processors would act at the same time: by node,
+the handlers of a node before its thread; with protocol processors, the handlers of all nodes before the threads.
 """
 
 from __future__ import annotations

@@ -58,10 +58,10 @@ def machines(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Mac
 
 NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
     **KINDS,
-    "cm5": lambda p: smp.emulated(p, machine="cm5"),
-    "alewife": lambda p: smp.emulated(p, machine="alewife"),
+    "cm5": lambda p: smp.emulated(p, machine="cm5", fidelity="latency"),
+    "alewife": lambda p: smp.emulated(p, machine="alewife", fidelity="latency"),
     "protocol processors": lambda p: smp.emulated(
-        p, machine=smp.machines.load("alewife").replace("protocol", {"processor": True})
+        p, machine=smp.machines.load("alewife").replace("protocol", {"processor": True}), fidelity="latency"
     ),
     "congested": lambda p: smp.emulated(p, schedule="clock", network=smp.networks.congested()),
 }

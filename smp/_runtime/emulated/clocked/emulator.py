@@ -1,7 +1,7 @@
 """An emulator under the clock: its streams take turns by machine code, in which loops can run as well.
 
     Python            step(primitive) ─▶ turns.step ──── another stream is earlier ─▶ greenlet.switch()
-    machine code      smp_step(kind)  ─▶ the same turns ──────── the same ──────────▶ the same, from C
+    machine code      smp_step(kind, word)  ─▶ the same turns ── the same ──────────▶ the same, from C
 
 The words of ``layout`` are the only record of whose turn it is, so a stream may give its turn away in machine code and
 get it back in Python, and the other way round.
@@ -38,6 +38,7 @@ from .stream import ClockedStream
 from .turns import NO_STREAM
 
 _FIRST_ROWS = 64
+EVERYBODY = 1 << 30
 _ORDER = (*stepped.KINDS, "pause", "futex_wait", "futex_wake")
 """The kinds of steps, in the order of their numbers."""
 
@@ -64,6 +65,7 @@ class ClockedEmulator(Emulator):
         self._words[layout.PATIENCE] = schedule.patience
         for kind, name in enumerate(_ORDER):
             self._words[layout.COSTS + kind] = self._costs[meaning_of(getattr(atomics, name))]
+        self._kinds = {meaning_of(getattr(atomics, name)): kind for kind, name in enumerate(stepped.KINDS)}
         self._words[layout.SWITCH] = _switch_of_greenlets()
         self._words[layout.LOOK] = id(self._called)
         for word, name in ((layout.CALL, "PyObject_CallNoArgs"), (layout.DECREF, "Py_DecRef")):
@@ -196,7 +198,7 @@ class ClockedEmulator(Emulator):
         if words[layout.OVER]:
             raise GreenletExit
         if self.words is not None:
-            cost = self.words.price(meaning, args)
+            cost = 0  # its price depends on the accesses of others, so it is known when its turn has come
         chosen = self._core.step(self._address, cost)
         if chosen >= 0:
             self._switch(chosen)
@@ -204,10 +206,16 @@ class ClockedEmulator(Emulator):
                 self._look_up()
         elif chosen == LOOK_UP:
             self._look_up()
+        if self.words is not None:
+            self.pass_picoseconds(self.words.price(meaning, args))
         if self.trace is not None:
             stream = self.running
             assert stream is not None
             self.trace.append((stream.rank, stream.index, meaning.__name__, where(sys._getframe(1))))
+        if words[layout.CACHES]:
+            kind = self._kinds.get(meaning)
+            if kind is not None:
+                self._core.touch(self._address, address_of(args[0], args[1]), kind)
         special = self._special.get(meaning)
         if special is not None:
             return special(*args)
@@ -218,11 +226,15 @@ class ClockedEmulator(Emulator):
             words[layout.VAIN] = 0
         return result
 
-    def spend(self, picoseconds: int) -> None:
-        running = self.running
-        if running is not None and picoseconds:
-            running.now += picoseconds
-            running.set(layout.FRESH, 0)
+    def pass_picoseconds(self, picoseconds: int) -> None:
+        """Advance the virtual time of the running stream.
+
+        If its steps use what others use as well, it is chosen again before the next one: others may be earlier now.
+        """
+        super().pass_picoseconds(picoseconds)
+        stream = self.running
+        if stream is not None and picoseconds and (self.words is not None or self._words[layout.CACHES]):
+            stream.set(layout.FRESH, 0)
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         if self.trace is not None or self.words is not None or PLACES.actions:
@@ -267,6 +279,20 @@ class ClockedEmulator(Emulator):
             self._hub.switch()
         elif chosen != running:
             self._switch(chosen)
+
+    def wake(self, word: int) -> None:
+        """Wake all streams that sleep on the word at an address."""
+        self._core.wake(self._address, word, EVERYBODY)
+
+    # Caches.
+
+    def use_caches(self, address: int) -> None:
+        """Let steps on shared words take their time in the caches whose words are at an address; 0 for none."""
+        self._words[layout.CACHES] = address
+
+    def copy_on(self) -> int:
+        """Carry on the copies through the caches, as a part of the last step; see `hooks.copy_on`."""
+        return self._core.copy_on(self._address)
 
     def _futex_wake(self, words: Any, i: Any, count: Any) -> int:
         return self._core.wake(self._address, address_of(words, i), int(count))

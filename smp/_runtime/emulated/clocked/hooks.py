@@ -1,6 +1,6 @@
 """Functions that machine code of loops calls at each of its steps, and that Python calls at its own.
 
-    loop ── step(kind) ── the instruction on a shared word ── step(kind) ── ...
+    loop ── step(kind, word) ── the instruction on a shared word ── step(kind, word) ── ...
                │ another stream is earlier: switch to its greenlet; go on when this one is chosen again
 
 The words of the machine that runs in this thread are found through a key of the thread.  Switching and looking call
@@ -13,6 +13,9 @@ from __future__ import annotations
 from ...loops.atomics import Words, call_at, words_at
 from ...loops.compiler import inline
 from ...loops.stepped.text import running_machine
+from ..caches.copies import carry_on
+from ..caches.layout import MEMORY
+from ..caches.lines import touched
 from ..virtual_time import NANOSECOND
 from . import sleepers, turns
 from .heap import take
@@ -20,6 +23,7 @@ from .layout import (
     ASLEEP_ON,
     BEGINNER,
     BEGUN,
+    CACHES,
     CALL,
     CLOCK,
     COSTS,
@@ -32,12 +36,17 @@ from .layout import (
     HEADER,
     HUB,
     JUMP,
+    KEY,
     LANDING,
+    LENGTHS,
+    LOAD,
     LOOK,
+    NEVER,
     NONE,
     NOW,
     OVER,
     PAUSE,
+    RANK,
     ROW,
     RUNNING,
     RUNS,
@@ -46,6 +55,8 @@ from .layout import (
     SWITCH,
     USED,
     VAIN,
+    WAITING,
+    heap_of,
     rows_of,
 )
 from .turns import GO_ON, NO_STREAM
@@ -74,6 +85,21 @@ def step(address: int, charge: int) -> int:
 def made(address: int, charge: int) -> int:
     """Make the step of a stream that was chosen."""
     return int(turns.made(_words(address), charge))
+
+
+def touch(address: int, word: int, kind: int) -> int:
+    """Let the running stream's access to a word, which is its last step, take its time in the caches."""
+    _touch(_words(address), word, kind)
+    return 0
+
+
+def copy_on(address: int) -> int:
+    """Carry on the copies through the caches until one has ended, or another stream goes next; see `carry_on`."""
+    header = _words(address)
+    until = NEVER
+    if header[LENGTHS + WAITING] > 0:
+        until = rows_of(header)[heap_of(header, WAITING)[0] * ROW + KEY]
+    return carry_on(words_at(header[CACHES], MEMORY), until)
 
 
 def pause(address: int) -> int:
@@ -158,9 +184,18 @@ def _step(header: Words, kind: int) -> None:
         _land(header, running, call_at(header[CALL], header[LOOK], 0, 0, 0, 0))
 
 
-def smp_step(kind: int) -> int:
+@inline
+def _touch(header: Words, word: int, kind: int) -> None:
+    """Let the running stream wait for the line of a word, if the machine has caches."""
+    if header[CACHES] != 0:
+        row = rows_of(header)[header[RUNNING] * ROW :]
+        row[NOW] = touched(words_at(header[CACHES], MEMORY), row[RANK], word, kind != LOAD, row[NOW])
+
+
+def smp_step(kind: int, word: int) -> int:
     header = _words(running_machine())
     _step(header, kind)
+    _touch(header, word, kind)
     if kind in (STORE, STORE_RELEASE, FETCH_ADD):
         header[VAIN] = 0
     return 0

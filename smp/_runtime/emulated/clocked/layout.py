@@ -21,11 +21,12 @@ ROWS, USED, HEAPS, LENGTHS, BUCKETS = 13, 14, 15, 17, 19  # two words each of HE
 HUB, SWITCH, CALL, LOOK, DECREF, JUMP = 20, 21, 22, 23, 24, 25  # addresses: see ``hooks``
 CLOCK, COSTS = 26, 27  # charges: of reading the clock, and of each of the KINDS of steps
 RECORD, ROOM = 37, 38  # address of the record of steps, two words each, and the number of steps that it holds
+CACHES = 39  # address of the words of the caches (see ``caches.layout``); 0 if steps cost the same on all words
 HEADER = 48  # words
 
 NOW, NUMBER, LAST, PAUSED, BEFORE, PAUSES, FRESH = 0, 1, 2, 3, 4, 5, 6
 ASLEEP_ON, UNTIL, SINCE, NEXT, PREVIOUS = 7, 8, 9, 10, 11
-HEAP, PLACE, KEY, RUNS, GREENLET, BEGUN, LANDING, OLDER, NEWER = 12, 13, 14, 15, 16, 17, 18, 19, 20
+HEAP, PLACE, KEY, RUNS, GREENLET, BEGUN, LANDING, OLDER, NEWER, RANK = 12, 13, 14, 15, 16, 17, 18, 19, 20, 21
 ROW = 24
 
 WAITING, HELD, NOWHERE = 0, 1, 2  # heaps

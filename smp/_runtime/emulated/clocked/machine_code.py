@@ -15,6 +15,8 @@ from . import hooks
 _CALLED = (
     (hooks.step, 2),
     (hooks.made, 2),
+    (hooks.touch, 3),
+    (hooks.copy_on, 1),
     (hooks.pause, 1),
     (hooks.wait, 3),
     (hooks.wake, 3),
@@ -32,6 +34,8 @@ class Turns:
 
     step: Callable[[int, int], int]
     made: Callable[[int, int], int]
+    touch: Callable[[int, int, int], int]
+    copy_on: Callable[[int], int]
     pause: Callable[[int], int]
     wait: Callable[[int, int, int], int]
     wake: Callable[[int, int, int], int]

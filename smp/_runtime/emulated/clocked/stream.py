@@ -31,6 +31,7 @@ class ClockedStream:
         self.move(words)
         words[self._at : self._at + layout.ROW] = _NEW
         words[self._at + layout.NOW], words[self._at + layout.NUMBER] = now, number
+        words[self._at + layout.RANK] = rank
 
     def move(self, words: memoryview) -> None:
         """Use the rows at another place in memory."""

@@ -57,7 +57,7 @@ class HandlerNetwork(WireNetwork):
         if how is not poll or not self._known():  # of a loop, or there is nothing that handlers could do
             return super().taken(how, networks)
         self.begin()
-        interpreter.spend(self._queues.software.poll)
+        interpreter.pass_picoseconds(self._queues.software.poll)
         return None
 
     def begin(self) -> None:

@@ -37,7 +37,7 @@ class HandlerPort(MessagePort):
             port = cast("HandlerPort", processors.ports[emulator.rank or 0])
             if port._network is not None:
                 cast("HandlerNetwork", port._network).begin()  # for what came before there were handlers
-            emulator.spend(picoseconds)
+            emulator.pass_picoseconds(picoseconds)
             assert interpreting.interpreter is not None
             interpreting.interpreter.step(catch_up, ())  # the program may look at what handlers have changed meanwhile
 

@@ -33,7 +33,7 @@ class Interrupts:
         assert running is not None
         port = self._processors.ports[running.rank]
         if running.index > 0 or port.inside is not None or port.serve is None:
-            emulator.spend(picoseconds)
+            emulator.pass_picoseconds(picoseconds)
             return
         network, inbox, left = cast("WireNetwork", port.network), inbox_of(port.memory.sync, running.rank), picoseconds
         while True:

@@ -13,7 +13,7 @@ from ...protocols.packet_heads import PARTIAL, PICKLED, TYPES
 from ...shared_memory.memory import ProcessorMemory
 from ..networks.network import QueueNetwork
 from ..networks.queues import poll_for_loop, room_for
-from .queues import WireQueues, send, take
+from .queues import Load, WireQueues, send, take
 
 _LANDED = struct.Struct("=qq")  # of the packet after a block: number of the port, bytes
 
@@ -47,17 +47,28 @@ class WireNetwork(QueueNetwork):
         if not interpreter.step(room_for, (queues, network, self._rank, to)):
             return False
         software, block = queues.software, self._block(head, data)
+        whole = queues.wires.whole
         if block:
-            work, receiving, late = software.sending_block(block), software.receiving_block(block), 0
+            begins, goes_on, load = software.block_start, *self._load_of_block(block, whole)
         else:
-            work = software.sending(len(data), self._replies(head))
-            receiving, late = software.receiving(software.packets(len(data))), software.late
-        interpreter.spend(work - late)
-        packet = (self._rank, head, data)
-        posted: bool = interpreter.step(send, (queues, network, to, packet, block or len(data), block > 0, receiving))
-        interpreter.spend(late)
+            begins = software.request if self._replies(head) else software.reply
+            further = (software.packets(len(data)) - 1) * software.inject
+            receiving = software.receiving(software.packets(len(data)) if whole else 1)
+            begins, goes_on = begins - software.late, software.late + further
+            load = Load(len(data), further, False, receiving)
+        interpreter.pass_picoseconds(begins)
+        posted: bool = interpreter.step(send, (queues, network, to, (self._rank, head, data), load))
+        interpreter.pass_picoseconds(goes_on)
         queues.watch()
         return posted
+
+    def _load_of_block(self, nbytes: int, whole: bool) -> tuple[int, Load]:
+        """Return the time in which the processor sends the packets of a block, and the block as the wires see it."""
+        software, packets = self._queues.software, self._queues.software.packets(nbytes)
+        if software.block_byte:
+            return 0, Load(nbytes, round(nbytes * software.block_byte), True, software.receiving(1))
+        sending = packets * software.block_packet
+        return sending, Load(nbytes, sending, False, software.receiving(packets if whole else 1))
 
     def taken(self, how: Callable[..., Any], networks: int) -> tuple[int, Packet] | None:
         interpreter, queues = running.interpreter, self._queues
@@ -65,12 +76,12 @@ class WireNetwork(QueueNetwork):
         found = interpreter.step(take, (queues, networks, self._rank, how is poll_for_loop))
         if found is None:
             if not self.interrupted:
-                interpreter.spend(queues.software.poll * networks.bit_count())
+                interpreter.pass_picoseconds(queues.software.poll * networks.bit_count())
             return None
-        network, (packet, receiving) = found
-        interpreter.spend(receiving)
+        network, sent, parts = found
+        interpreter.pass_picoseconds(parts * queues.software.receive + (0 if sent is None else sent[1]))
         queues.watch()
-        return network, packet
+        return None if sent is None else (network, sent[0])
 
     def _block(self, head: int, data: bytes) -> int:
         """Return the bytes of the block for which a packet stands; 0 if it stands for itself."""
@@ -88,9 +99,11 @@ class WireNetwork(QueueNetwork):
         interpreter, queues = running.interpreter, self._queues
         assert interpreter is not None
         began = interpreter.picoseconds()
+        queues.wires.polls(self._rank, True)
         status = super()._asleep(networks, room, ticket, deadline)
+        queues.wires.polls(self._rank, False)
         software = queues.software
         poll = 0 if software.interrupts or software.beside else software.poll
         if status == wait.OK and poll and any(networks >> k & 1 and queues.has_packet(k, self._rank) for k in (0, 1)):
-            interpreter.spend(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll
+            interpreter.pass_picoseconds(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll
         return status

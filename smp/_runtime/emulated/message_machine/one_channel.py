@@ -24,20 +24,27 @@ class OneChannel:
     """
 
     def __init__(self, wires: Wires) -> None:
-        self._wires = wires
+        self._wires, self.whole = wires, wires.whole
+        self.polls = wires.polls
         self.clear, self.advance, self.next_event, self.left = wires.clear, wires.advance, wires.next_event, wires.left
 
-    def post(self, now: int, channel: int, source: int, to: int, nbytes: int, block: bool, packet: Any) -> bool:
-        return self._wires.post(now, 0, source, to, nbytes, block, (channel, packet))
+    def post(
+        self, now: int, channel: int, source: int, to: int, nbytes: int, lasting: int, device: bool, packet: Any
+    ) -> bool:
+        return self._wires.post(now, 0, source, to, nbytes, lasting, device, (channel, packet))
 
     def has_room(self, channel: int, source: int) -> bool:
         return self._wires.has_room(0, source)
 
     def waiting(self, channel: int, node: int) -> bool:
-        return self._wires.waiting(0, node) and bool(self._wires.first(0, node)[0] == channel)
+        if not self._wires.waiting(0, node):
+            return False
+        found = self._wires.first(0, node)
+        return found is None or bool(found[0] == channel)
 
     def first(self, channel: int, node: int) -> Any:
-        return self._wires.first(0, node)[1]
+        found = self._wires.first(0, node)
+        return None if found is None else found[1]
 
     def take(self, now: int, channel: int, node: int) -> None:
         self._wires.take(now, 0, node)

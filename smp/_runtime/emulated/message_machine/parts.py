@@ -15,6 +15,8 @@ from ..networks.network import QueueNetwork
 from ..parts import Parts
 from ..prices import Prices
 from ..primitives import PRIMITIVES, meaning_of
+from ..shared_memory_machine.accesses import Accesses
+from ..shared_memory_machine.copying import carry_on
 from . import queues
 from .control import Control
 from .copies import Copies
@@ -27,36 +29,53 @@ from .software import WORD, Software
 from .times import Times
 from .wires import FreeWires, Wires
 
+LATENCY, CONTENTION = "latency", "contention"
+"""Whether packets meet in the network: they do not, or they do."""
+
 
 class WireKind:
     """The network of a message machine; see `networks.kinds.Kind`."""
 
     timed = True
 
-    def __init__(self, software: Software, times: Times, channels: int) -> None:
-        self._software, self._times, self._channels = software, times, channels
+    def __init__(self, file: MachineFile, software: Software, times: Times, fidelity: str) -> None:
+        self._file, self._software, self._times, self._fidelity = file, software, times, fidelity
 
     def queues(self, size: int) -> queues.WireQueues:
-        wires: Wires = FreeWires(size, self._times)
-        return queues.WireQueues(size, self._software, OneChannel(wires) if self._channels == 1 else wires)
+        network, interface = self._file.network, self._file.interface
+        assert network is not None
+        assert interface is not None
+        wires: Wires
+        if self._fidelity == LATENCY or network.kind == "ideal":
+            wires = FreeWires(size, self._times)
+        else:
+            from .packet_wires import PacketWires  # imports Numba
+
+            wires = PacketWires(self._file, size, self._software)
+        return queues.WireQueues(size, self._software, OneChannel(wires) if interface.channels == 1 else wires)
 
     def of_a_processor(self) -> type[QueueNetwork]:
         return HandlerNetwork if self._software.beside else WireNetwork
 
 
-def message_machine(file: MachineFile, size: int) -> Parts:
-    """Return the parts of a machine that has a table ``[message]``."""
+def message_machine(file: MachineFile, size: int, fidelity: str) -> Parts:
+    """Return the parts of a machine that has a table ``[message]``.
+
+    ``fidelity`` is LATENCY if packets do not meet in the network.
+    """
     software, times = Software.of(file), Times(file, size)
-    assert file.interface is not None
     control = Control.of(file, size, times.message(0, size - 1, WORD))
-    shared = Shared(software, times, control, Copies(size, software, times))
+    by_lines = file.memory is not None and file.memory.shared == "directory"
+    accesses = Accesses(file, whole=False) if by_lines else None
+    shared = Shared(software, times, control, Copies(size, software, times), accesses)
     return Parts(
         Prices(_steps(), 0, 0, file.clock.hz),
         Priced(file),
-        WireKind(software, times, file.interface.channels),
+        WireKind(file, software, times, fidelity),
         port=partial(HandlerPort if software.beside else MessagePort, shared=shared),
         name=file.name,
-        by_address=True,
+        timed=True,
+        by_address=not by_lines,
     )
 
 
@@ -64,4 +83,4 @@ def _steps() -> dict[Callable[..., Any], int]:
     """Return the prices of steps: those on words of the runtime take no time, which all operations take as a whole."""
     meanings = [meaning_of(getattr(atomics, name)) for name in PRIMITIVES]
     of_queues = (plain.look, plain.room_for, queues.send, queues.take, queues.arrive, queues.catch_up)
-    return dict.fromkeys((*meanings, *of_queues), 0)
+    return dict.fromkeys((*meanings, *of_queues, carry_on), 0)

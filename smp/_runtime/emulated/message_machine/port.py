@@ -13,6 +13,7 @@ from ...protocols import wait
 from ...shared_memory.port import SharedMemoryPort
 from ..clocked.emulator import ClockedEmulator
 from ..port import EmulatedPort, Whole
+from ..shared_memory_machine.accesses import Accesses
 from .control import Control
 from .copies import Copies
 from .interrupts import Interrupts
@@ -31,10 +32,15 @@ class Shared:
     ----------
     arrivals : dict
         For each open barrier, by its ticket, the latest arrival so far.
+    accesses : Accesses or None
+        Accesses to lines of memory that all processors share by a directory; None without such memory.
     """
 
-    def __init__(self, software: Software, times: Times, control: Control, copies: Copies) -> None:
+    def __init__(
+        self, software: Software, times: Times, control: Control, copies: Copies, accesses: Accesses | None
+    ) -> None:
         self.software, self.times, self.control, self.copies = software, times, control, copies
+        self.accesses = accesses
         self.arrivals: dict[int, int] = {}
 
 
@@ -48,12 +54,15 @@ class MessagePort(EmulatedPort):
         self._landing = 0  # when the last block that this processor has written arrives
         if rank == 0:
             processors.emulator.compute = self._compute_of(processors)
-            processors.emulator.words = Words(processors, shared.software, shared.times, shared.copies)
+            if shared.accesses is not None:
+                shared.accesses.open(processors)
+            else:
+                processors.emulator.words = Words(processors, shared.software, shared.times, shared.copies)
 
     def _compute_of(self, processors: Whole) -> Callable[[int], None]:
         """Return the function that lets the running processor compute."""
         if not self._shared.software.interrupts:
-            return self._emulator.spend
+            return self._emulator.pass_picoseconds
         return Interrupts(self._emulator, processors).compute
 
     def new_run(self) -> None:
@@ -62,6 +71,8 @@ class MessagePort(EmulatedPort):
         if self.rank == 0:
             self._shared.copies.clear()
             self._shared.arrivals.clear()
+            if self._shared.accesses is not None:
+                self._shared.accesses.clear()
 
     # Global arrays.
 
@@ -69,7 +80,7 @@ class MessagePort(EmulatedPort):
         local = SharedMemoryPort.get(self, array, index, out)
         self._pay()
         now = self._emulator.picoseconds()
-        self._emulator.spend(self._shared.copies.read(self.rank, array, index, now) - now)
+        self._emulator.pass_picoseconds(self._shared.copies.read(self.rank, array, index, now) - now)
         return local
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
@@ -77,23 +88,27 @@ class MessagePort(EmulatedPort):
         self._pay()
         now = self._emulator.picoseconds()
         sent, landed = self._shared.copies.write(self.rank, array, index, now)
-        self._emulator.spend(sent - now)
+        self._emulator.pass_picoseconds(sent - now)
         self._landing = max(self._landing, landed)
 
     def fence(self) -> None:
         """Wait until all that this processor has written has arrived."""
         self._pay()
-        self._emulator.spend(max(0, self._landing - self._emulator.picoseconds()))
+        self._emulator.pass_picoseconds(max(0, self._landing - self._emulator.picoseconds()))
 
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
-        raise without_memory("a loop on global arrays")
+        if self._shared.accesses is None:
+            raise without_memory("a loop on global arrays")
+        self._pay()
+        run = super().call
+        return self._shared.accesses.loop(self.rank, arrays, lambda: run(loop, arrays, args))
 
     def _pay(self) -> None:
         """Do the work for others that has come since the last call."""
         debts = self._shared.copies.debts
         owed, debts[self.rank] = debts[self.rank], 0
         if owed:
-            self._emulator.spend(owed)
+            self._emulator.pass_picoseconds(owed)
 
     # Barriers.
 
@@ -108,7 +123,7 @@ class MessagePort(EmulatedPort):
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
         found = super().leave(ticket, description, timeout)
         over = self._shared.arrivals[ticket] + self._shared.control.barrier
-        self._emulator.spend(max(0, over - self._emulator.picoseconds()))
+        self._emulator.pass_picoseconds(max(0, over - self._emulator.picoseconds()))
         self._shared.copies.debts[self.rank] = 0
         return found
 
@@ -119,4 +134,4 @@ class MessagePort(EmulatedPort):
         """Let a collective that has just ended take the time of this machine, of which a barrier is a part."""
         control = self._shared.control
         nbytes = max(read, written) if name.startswith(("broadcast", "gather")) else written
-        self._emulator.spend(max(0, control.time(name, nbytes) - control.barrier))
+        self._emulator.pass_picoseconds(max(0, control.time(name, nbytes) - control.barrier))

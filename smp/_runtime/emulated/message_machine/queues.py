@@ -1,6 +1,6 @@
 """The queues of a message machine: what is on the wires, and has come to a processor.
 
-    try_post     send      a step at the end of the sender's work: the packet is on the wires
+    try_post     send      a step within the sender's work: the packet is on the wires
     courier      arrive    a step at the time of the next arrival: it wakes the processors to which something has come
     poll         take      a step: the oldest that has come to this processor; then the processor receives it
 
@@ -11,6 +11,7 @@ deadlock is found, while something is under way.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ...loops.interpreter import here as running
 from ...program.messages.network import Packet
@@ -21,6 +22,28 @@ from .software import Software
 from .wires import Wires
 
 NEVER = 1 << 62
+
+
+class Load(NamedTuple):
+    """A message or a block as the wires and the receiver see it.
+
+    Attributes
+    ----------
+    nbytes : int
+    lasting : int
+        Time in which the sender or its device puts the packets on the wires, in ps.
+    device : bool
+        Whether devices move it.
+    receiving : int
+        Time of the receiver for what arrives last, in ps.
+    """
+
+    nbytes: int
+    lasting: int
+    device: bool
+    receiving: int
+
+
 Sent = tuple[Packet, int]
 """A packet, and the processor time to receive it, in ps."""
 
@@ -61,30 +84,42 @@ class WireQueues(Queues):
     def packets_left(self, to: int) -> bool:
         return self.wires.left(to)
 
-    def send(self, network: int, to: int, packet: Packet, nbytes: int, block: bool, receiving: int) -> bool:
-        """Put a packet that stands for a number of bytes on the wires; return False if there is no room."""
+    def send(self, network: int, to: int, packet: Packet, load: Load) -> bool:
+        """Put a packet that stands for a message or block on the wires; return False if there is no room."""
         self._advance()
-        return self.wires.post(_now(), network, packet[0], to, nbytes, block, (packet, receiving))
+        return self.wires.post(
+            _now(), network, packet[0], to, load.nbytes, load.lasting, load.device, (packet, load.receiving)
+        )
 
-    def take_sent(self, networks: int, to: int, for_loop: bool) -> tuple[int, Sent] | None:
+    def take_sent(self, networks: int, to: int, for_loop: bool) -> tuple[int, Sent | None, int] | None:
         """Take what has come first to a processor, from the networks in turn.
 
-        If ``for_loop``, a packet that is not of loops is returned, but stays.
+        Return the network, what was taken, and the number of packets before it that are parts of what has not come as
+        a whole.  If ``for_loop``, a packet that is not of loops is returned, but stays.
         """
         self._advance()
         turn = self._turns[to]
         for network in (turn, 1 - turn):
             if networks >> network & 1 and self.wires.waiting(network, to):
                 self._turns[to] = 1 - network
-                found: Sent = self.wires.first(network, to)
-                if not (for_loop and found[0][1] < OF_LOOPS):
-                    self.wires.take(_now(), network, to)
-                return network, found
+                return network, *self._take_from(network, to, for_loop)
         return None
 
+    def _take_from(self, network: int, to: int, for_loop: bool) -> tuple[Sent | None, int]:
+        parts = 0
+        while self.wires.waiting(network, to):
+            found: Sent | None = self.wires.first(network, to)
+            if found is None or not (for_loop and found[0][1] < OF_LOOPS):
+                self.wires.take(_now(), network, to)
+            if found is not None:
+                return found, parts
+            parts += 1
+            self._advance()
+        return None, parts
+
     def watch(self) -> None:
-        """Have a courier come at the next arrival."""
-        due = self.wires.next_event()
+        """Have a courier come at the next arrival, or now if processors have not been notified yet."""
+        due = _now() if self._changed else self.wires.next_event()
         if due is not None and due < self._due:
             self._due = due
             assert running.interpreter is not None
@@ -100,21 +135,24 @@ class WireQueues(Queues):
         self.watch()
 
     def arrive(self) -> list[int]:
-        """Return the processors that something may have come to since the last courier."""
-        self._advance()
+        """Return the processors that something may have come to, or that may have room, since the last courier."""
+        self._changed.update(self.wires.advance(_now()))
         changed, self._changed = sorted(self._changed), set()
         return changed
 
     def _advance(self) -> None:
+        """Let all come that has arrived by now; a courier notifies the processors."""
         self._changed.update(self.wires.advance(_now()))
+        if self._changed:
+            self.watch()
 
 
-def send(queues: WireQueues, network: int, to: int, packet: Packet, nbytes: int, block: bool, receiving: int) -> bool:
+def send(queues: WireQueues, network: int, to: int, packet: Packet, load: Load) -> bool:
     """Put a packet on the wires if there is room: one step."""
-    return queues.send(network, to, packet, nbytes, block, receiving)
+    return queues.send(network, to, packet, load)
 
 
-def take(queues: WireQueues, networks: int, to: int, for_loop: bool) -> tuple[int, Sent] | None:
+def take(queues: WireQueues, networks: int, to: int, for_loop: bool) -> tuple[int, Sent | None, int] | None:
     """Take a packet: one step."""
     return queues.take_sent(networks, to, for_loop)
 

@@ -40,11 +40,17 @@ class Times:
         """Return the time of a message from its sender's end to its receiver's."""
         return self._latency + round(self.hops(source, to) * self._hop + self._on_a_link(max(nbytes, WORD)))
 
+    def last_packet(self, source: int, to: int, nbytes: int, device: bool) -> int:
+        """Return the time from the end of sending a message or block until all of it has arrived.
+
+        The bytes that a device moves follow each other closely.
+        """
+        return self.message(source, to, 0 if device else min(nbytes, self._software.payload))
+
     def block(self, source: int, to: int, nbytes: int) -> int:
         """Return the time of a block: of its device, or of the last packet that the sender sends."""
-        if not self._software.block_byte:
-            return self.message(source, to, min(nbytes, self._software.payload))
-        return self.message(source, to, 0) + round(nbytes * self._software.block_byte)
+        device = self._software.block_byte > 0
+        return self.last_packet(source, to, nbytes, device) + round(nbytes * self._software.block_byte)
 
 
 def hops(network: Network, size: int) -> Callable[[int, int], int]:

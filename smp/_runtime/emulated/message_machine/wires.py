@@ -17,13 +17,26 @@ CHANNELS = 2
 
 
 class Wires(Protocol):
-    """The wires of a machine; its calls come in the order of virtual time."""
+    """The wires of a machine; its calls come in the order of virtual time.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether a message or block comes as a whole, and not packet by packet.
+    """
+
+    whole: bool
 
     def clear(self) -> None:
         """Forget all packets."""
 
-    def post(self, now: int, channel: int, source: int, to: int, nbytes: int, block: bool, packet: Any) -> bool:
-        """Post a message, or a block, of a number of bytes; return False if the output queue has no room."""
+    def post(
+        self, now: int, channel: int, source: int, to: int, nbytes: int, lasting: int, device: bool, packet: Any
+    ) -> bool:
+        """Post a message or a block; return False if there is no room.
+
+        The sender, or its device, puts the packets into the network during the time ``lasting``.
+        """
 
     def has_room(self, channel: int, source: int) -> bool:
         """Return True if the output queue of a node has room."""
@@ -31,11 +44,14 @@ class Wires(Protocol):
     def advance(self, now: int) -> list[int]:
         """Let all come that has arrived until now; return the nodes that may have something to take, or room."""
 
+    def polls(self, node: int, only: bool) -> None:
+        """Note whether the processor of a node does nothing but poll."""
+
     def waiting(self, channel: int, node: int) -> bool:
         """Return True if something has arrived at a node and was not taken."""
 
     def first(self, channel: int, node: int) -> Any:
-        """Return what has arrived first; there is something."""
+        """Return what has arrived first, which exists; None if it is a part of what has not arrived as a whole."""
 
     def take(self, now: int, channel: int, node: int) -> None:
         """Take it."""
@@ -48,7 +64,7 @@ class Wires(Protocol):
 
 
 class FreeWires:
-    """Wires without contention; see `Wires`.
+    """Wires without contention, on which messages and blocks come as a whole; see `Wires`.
 
     Parameters
     ----------
@@ -57,6 +73,8 @@ class FreeWires:
     times : Times
         Times of messages and blocks.
     """
+
+    whole = True
 
     def __init__(self, size: int, times: Times) -> None:
         self._size, self._times = size, times
@@ -69,10 +87,11 @@ class FreeWires:
         self._under_way = [0] * self._size
         self._latest: dict[tuple[int, int, int], int] = {}  # arrival of the last packet, by its way
 
-    def post(self, now: int, channel: int, source: int, to: int, nbytes: int, block: bool, packet: Any) -> bool:
+    def post(
+        self, now: int, channel: int, source: int, to: int, nbytes: int, lasting: int, device: bool, packet: Any
+    ) -> bool:
         way = (channel, source, to)
-        time = self._times.block if block else self._times.message
-        arrival = max(now + time(source, to, nbytes), self._latest.get(way, 0))
+        arrival = max(now + lasting + self._times.last_packet(source, to, nbytes, device), self._latest.get(way, 0))
         self._latest[way] = arrival
         heapq.heappush(self._flying, (arrival, self._number, channel, to, packet))
         self._number += 1
@@ -89,6 +108,9 @@ class FreeWires:
             self._arrived[channel][to].append(packet)
             changed.append(to)
         return changed
+
+    def polls(self, node: int, only: bool) -> None:
+        """Do nothing: messages come as a whole."""
 
     def waiting(self, channel: int, node: int) -> bool:
         return bool(self._arrived[channel][node])

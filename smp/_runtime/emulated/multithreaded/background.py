@@ -9,17 +9,16 @@ is skipped (see `catch_up`).
 
 from __future__ import annotations
 
-from ...loops.atomics import Words
 from ...loops.compiler import inline, merged
 from . import layout
 from .settings import Settings
-from .state import background_at, processor_at, totals_at
+from .state import Arrays, background_at, processor_at, totals_at
 
 _ROUNDS = 3  # rounds that are simulated until the state repeats
 
 
 @merged
-def issue_background(m: Settings, s: Words, p: int, now: int) -> None:
+def issue_background(m: Settings, s: Arrays, p: int, now: int) -> None:
     """Issue a word of the background stream that is ready longest."""
     row = processor_at(s, p)
     head = row[layout.NEXT_BACKGROUND]
@@ -29,13 +28,13 @@ def issue_background(m: Settings, s: Words, p: int, now: int) -> None:
 
 
 @merged
-def background_first(m: Settings, s: Words, p: int, since: int) -> bool:
+def background_first(m: Settings, s: Arrays, p: int, since: int) -> bool:
     """Return True if a background stream is ready longer than a thread that is ready since a cycle."""
     return bool(m.background > 0 and background_at(s, p)[processor_at(s, p)[layout.NEXT_BACKGROUND]] < since)
 
 
 @inline
-def catch_up(m: Settings, s: Words, p: int, until: int) -> None:
+def catch_up(m: Settings, s: Arrays, p: int, until: int) -> None:
     """Issue the words of the background at all cycles before ``until`` at which no thread was ready."""
     row = processor_at(s, p)
     cycle = row[layout.BACKGROUND_SEEN]

@@ -9,26 +9,36 @@ A cycle in which nothing happens is skipped, so the cost goes with the number of
 
 from __future__ import annotations
 
-from ...loops.atomics import Words, words_at
 from ...loops.compiler import inline, local, merged
 from . import layout
 from .issuing import begin_created, issue
-from .lists import append_ready, append_to_port, empty_bucket, free_operation, next_bucket, put
+from .lists import append_ready, append_to_port, empty_bucket, free_operation, new_thread, next_bucket, put
 from .memory import send
 from .settings import Settings
-from .state import array, operation_at, processor_at, registers_at, thread_at, totals_at
+from .state import (
+    Arrays,
+    at,
+    counters,
+    operation_at,
+    pending_at,
+    processor_at,
+    registers_address,
+    registers_at,
+    thread_at,
+    totals_at,
+)
 from .traps import access_by_runtime, can_go_on, copied, enter, make_ready, runtime_answer, trap
 
 
 @merged
-def complete(m: Settings, s: Words, operation: int, now: int) -> None:
+def complete(m: Settings, s: Arrays, operation: int, now: int) -> None:
     """End a memory operation: its register gets the value, and its thread goes on if it waited only for this one."""
     own = operation_at(s, operation)
     thread = own[layout.OWNER]
     row = thread_at(s, thread)
     if own[layout.INTO_REGISTER] != 0 and layout.LOAD <= own[layout.KIND] <= layout.READFE:
-        registers_at(s, thread)[own[layout.INTO_REGISTER]] = own[layout.VALUE]
-    row[layout.PENDING + own[layout.SLOT]] -= 1
+        at(registers_address(s, thread), own[layout.INTO_REGISTER])[0] = own[layout.VALUE]
+    pending_at(s, thread, own[layout.SLOT])[0] -= 1
     row[layout.OUTSTANDING] -= 1
     totals_at(s, row[layout.PROCESSOR])[layout.OPERATIONS_DONE] += 1
     free_operation(s, operation)
@@ -38,7 +48,7 @@ def complete(m: Settings, s: Words, operation: int, now: int) -> None:
 
 
 @inline
-def answer(m: Settings, s: Words, operation: int, now: int) -> None:
+def answer(m: Settings, s: Arrays, operation: int, now: int) -> None:
     """Handle an answer other than that an operation of a program was done."""
     own = operation_at(s, operation)
     thread, outcome = own[layout.OWNER], own[layout.OUTCOME]
@@ -68,14 +78,14 @@ def answer(m: Settings, s: Words, operation: int, now: int) -> None:
 
 
 @merged
-def happen(m: Settings, s: Words, now: int) -> None:
+def happen(m: Settings, s: Arrays, now: int) -> None:
     """Do all that the bucket of a cycle holds."""
     entry = empty_bucket(s, now)
-    operations = s[layout.OPERATION_ROOM]
+    operations = s.operation_room
     while entry != layout.NONE:
-        following = array(s, layout.LINK_AT)[entry]
-        if array(s, layout.WHEN_AT)[entry] != now:
-            put(s, entry, array(s, layout.WHEN_AT)[entry])  # it belongs to a later round of the buckets
+        following = at(s.link, entry)[0]
+        if at(s.when, entry)[0] != now:
+            put(s, entry, at(s.when, entry)[0])  # it belongs to a later round of the buckets
         elif entry < operations:
             own = operation_at(s, entry)
             if own[layout.OUTCOME] == layout.DONE and own[layout.RUNTIME] == 0 and own[layout.KIND] != layout.KEEP:
@@ -90,21 +100,27 @@ def happen(m: Settings, s: Words, now: int) -> None:
 
 
 @local
-def begin_at(header: int, thread: int, cycle: int) -> int:
-    """Let a thread issue its first word at a cycle."""
-    s = words_at(header, layout.HEADER)
-    enter(s, thread, layout.RUNNING, cycle)
-    put(s, s[layout.OPERATION_ROOM] + thread, cycle)
-    return 0
+def begin_at(m: Settings, s: Arrays, p: int, word: int, cycle: int) -> int:
+    """Let a new thread issue its first word at a cycle; return its number, or NONE if there is no room."""
+    thread = new_thread(s)
+    if thread != layout.NONE:
+        row = thread_at(s, thread)
+        row[layout.PROCESSOR], row[layout.PC], row[layout.ISSUED] = p, word, cycle - m.spacing
+        registers = registers_at(s, thread)
+        for register in range(layout.REGISTERS):
+            registers[register] = 0
+        enter(s, thread, layout.RUNNING, cycle)
+        put(s, s.operation_room + thread, cycle)
+        processor_at(s, p)[layout.MAPPED] += 1
+    return int(thread)
 
 
 @local
-def run_until(m: Settings, header: int, until: int) -> int:
+def run_until(m: Settings, s: Arrays, until: int) -> int:
     """Run until all threads have ended, a cycle has come, or nothing can happen any more; return the status."""
-    s = words_at(header, layout.HEADER)
-    now = s[layout.NOW]
-    while s[layout.LIVE] > 0 and s[layout.STATUS] == layout.GOES_ON:
-        if s[layout.READY] > 0 or s[layout.IN_PORTS] > 0:
+    now = counters(s)[layout.NOW]
+    while counters(s)[layout.LIVE] > 0 and counters(s)[layout.STATUS] == layout.GOES_ON:
+        if counters(s)[layout.READY] > 0 or counters(s)[layout.IN_PORTS] > 0:
             now += 1
         else:
             now = next_bucket(s, now)
@@ -112,18 +128,18 @@ def run_until(m: Settings, header: int, until: int) -> int:
                 return layout.STUCK
         if now >= until:
             break
-        s[layout.NOW] = now
+        counters(s)[layout.NOW] = now
         happen(m, s, now)
-        if s[layout.READY] > 0:
+        if counters(s)[layout.READY] > 0:
             for p in range(m.processors):
                 if processor_at(s, p)[layout.READY_FIRST] != layout.NONE:
                     issue(m, s, p, now)
-        if s[layout.IN_PORTS] > 0:
+        if counters(s)[layout.IN_PORTS] > 0:
             first = now % m.processors if m.processors > 1 else 0
             for k in range(first, first + m.processors):
                 p = k if k < m.processors else k - m.processors
                 if processor_at(s, p)[layout.PORT_FIRST] != layout.NONE:
                     send(m, s, p, now)
-    if s[layout.LIVE] == 0:
+    if counters(s)[layout.LIVE] == 0:
         return layout.ENDED
-    return int(s[layout.STATUS])
+    return int(counters(s)[layout.STATUS])

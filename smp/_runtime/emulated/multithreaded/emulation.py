@@ -104,7 +104,7 @@ class Emulation:
     @property
     def cycle(self) -> int:
         """The last cycle in which something has happened."""
-        return int(self._state.header[layout.NOW])
+        return int(self._state.counters[layout.NOW])
 
     @property
     def seconds(self) -> float:
@@ -119,11 +119,11 @@ class Emulation:
     @property
     def changes(self) -> list[Change]:
         """The first changes of mode of threads, in the order of time."""
-        return [Change(*map(int, row)) for row in self._state.log[: self._state.header[layout.LOGGED]]]
+        return [Change(*map(int, row)) for row in self._state.log[: self._state.counters[layout.LOGGED]]]
 
     def make_empty(self, addresses: ArrayLike) -> None:
         """Set the full/empty bits of some words to empty."""
-        self._state.memory[np.asarray(addresses), layout.TAG] |= layout.EMPTY
+        self._state.memory[np.asarray(addresses, np.int64), layout.TAG] |= layout.EMPTY
 
     def is_full(self, address: int) -> bool:
         """Return True if the full/empty bit of a word is full."""
@@ -136,7 +136,7 @@ class Emulation:
     def start(
         self, at: Label, registers: Mapping[int, int] | None = None, *, processor: int = 0, cycle: int = 1
     ) -> int:
-        """Start a stream at a label; return the number of its thread.
+        """Start a stream at a label; return the number of its thread, which is used again when it has ended.
 
         Parameters
         ----------
@@ -160,17 +160,11 @@ class Emulation:
             raise ValueError(f"processor {processor} has only {row[layout.STREAMS]} streams, and all are in use")
         if cycle <= self.cycle:
             raise ValueError(f"cycle={cycle} must come after the current cycle, {self.cycle}")
-        thread = int(state.header[layout.THREADS])
-        if thread == len(state.threads):
-            raise ValueError(f"the emulation has room for {thread} threads: open it with more (threads=...)")
-        state.header[layout.THREADS] += 1
-        state.header[layout.LIVE] += 1
-        row[layout.MAPPED] += 1
-        state.threads[thread, layout.PROCESSOR], state.threads[thread, layout.PC] = processor, at.word
-        state.threads[thread, layout.ISSUED], state.threads[thread, layout.OPERATION] = -settings.spacing, layout.NONE
+        thread = int(begin_at(settings, state.arrays, processor, at.word, cycle))
+        if thread == layout.NONE:
+            raise ValueError(f"the emulation has room for {len(state.threads)} threads: open it with more (threads=)")
         for register, value in (registers or {}).items():
             state.registers[thread, register] = value
-        begin_at(state.header.ctypes.data, thread, cycle)
         return thread
 
     def run(self, until: int = FOREVER) -> bool:
@@ -186,11 +180,11 @@ class Emulation:
         RuntimeError
             If a thread starts a stream and there is none, or creates more threads than the emulation has room for.
         """
-        status = run_until(self._settings, self._state.header.ctypes.data, until)
+        status = run_until(self._settings, self._state.arrays, until)
         if status == layout.STUCK and until == FOREVER:
             raise DeadlockError(self._waiting())
         if status in _FAILURES:
-            thread = int(self._state.header[layout.CULPRIT])
+            thread = int(self._state.counters[layout.CULPRIT])
             word = int(self._state.threads[thread, layout.PC])
             error, why = _FAILURES[status]
             raise error(f"thread {thread}, cycle {self.cycle}, near word {word} of the program: {why}")
@@ -198,10 +192,10 @@ class Emulation:
 
     def _waiting(self) -> str:
         state = self._state
-        threads = state.threads[: state.header[layout.THREADS]]
+        threads = state.threads[: state.counters[layout.THREADS]]
         at = sorted(set(threads[threads[:, layout.WAITS] == layout.QUEUED, layout.AT].tolist()))
         return (
-            f"at cycle {self.cycle}, all {state.header[layout.LIVE]} threads wait, and no other thread is left to "
+            f"at cycle {self.cycle}, all {state.counters[layout.LIVE]} threads wait, and no other thread is left to "
             f"change the words at {at}"
         )
 
@@ -212,5 +206,5 @@ _FAILURES: dict[int, tuple[type[Exception], str]] = {
         f"the address is outside the memory, whose addresses count words of {WORD_BYTES} bytes",
     ),
     layout.NO_STREAM: (RuntimeError, "all streams of the processor are in use: start fewer, or create threads instead"),
-    layout.NO_ROOM: (RuntimeError, "the emulation has no room for a further thread: open it with more (threads=...)"),
+    layout.NO_ROOM: (RuntimeError, "the emulation has no room for a further thread: open it with more (threads=)"),
 }

@@ -18,17 +18,16 @@ Source: the study of the Tera MTA, sections 3.1.1, 3.2 and 5.
 
 from __future__ import annotations
 
-from ...loops.atomics import Words
 from ...loops.compiler import inline, merged
 from . import layout
 from .lists import put, take
 from .settings import Settings
-from .state import array, ends_at, memory_at, operation_at, processor_at, slot_at, totals_at
+from .state import Arrays, at, counters, ends_at, memory_at, operation_at, processor_at, slot_at, totals_at
 from .trapped import serve
 
 
 @merged
-def carry_out(s: Words, operation: int, seen: int) -> int:
+def carry_out(s: Arrays, operation: int, seen: int) -> int:
     """Carry out an operation; return the number of accesses that its bank needs because it changes the word, or 0.
 
     The cache of hot spots has the tag ``seen``, which is the old one while the word is changed.
@@ -76,7 +75,7 @@ def carry_out(s: Words, operation: int, seen: int) -> int:
 
 
 @inline
-def at_trapped_word(s: Words, operation: int) -> int:
+def at_trapped_word(s: Arrays, operation: int) -> int:
     """Do the runtime's access to a word, or let the operation trap."""
     row = operation_at(s, operation)
     if row[layout.RUNTIME] != 0:
@@ -87,7 +86,7 @@ def at_trapped_word(s: Words, operation: int) -> int:
 
 
 @merged
-def use_slot(m: Settings, s: Words, module: int, address: int) -> int:
+def use_slot(m: Settings, s: Arrays, module: int, address: int) -> int:
     """Make a word the newest one of its module's cache; return its slot, whose SETTLED is NONE if it was not there."""
     ends = ends_at(s, module)
     slot = int(memory_at(s, address)[layout.CACHED])
@@ -125,49 +124,47 @@ def use_slot(m: Settings, s: Words, module: int, address: int) -> int:
 
 
 @merged
-def served_at(m: Settings, s: Words, operation: int, slot: int, arrival: int, changes: int, before: int) -> int:
+def served_at(m: Settings, s: Arrays, operation: int, slot: int, arrival: int, changes: int, before: int) -> int:
     """Return the tick at which the answer leaves the module; take its cache or bank for as long as needed.
 
     ``before`` is the tag that the word had before the operation.
     """
     row = operation_at(s, operation)
-    caches = array(s, layout.CACHES_AT)
     settled = layout.NONE if slot == layout.NONE else slot_at(s, slot)[layout.SETTLED]
     if changes == 0 and settled != layout.NONE:
-        start = max(arrival, caches[row[layout.MODULE]])
-        caches[row[layout.MODULE]] = start + m.hot_access
+        start = max(arrival, at(s.caches, row[layout.MODULE])[0])
+        at(s.caches, row[layout.MODULE])[0] = start + m.hot_access
         if row[layout.OUTCOME] != layout.AGAIN:
             start = max(start, settled)
         return int(start + m.hot_access)
-    banks = array(s, layout.BANKS_AT)
-    start = max(arrival, banks[row[layout.BANK]])
+    start = max(arrival, at(s.banks, row[layout.BANK])[0])
     answered = start + m.access
-    banks[row[layout.BANK]] = answered + (m.access if changes == 2 else 0)
+    at(s.banks, row[layout.BANK])[0] = answered + (m.access if changes == 2 else 0)
     if slot != layout.NONE:
-        slot_at(s, slot)[layout.SETTLED] = banks[row[layout.BANK]]
+        slot_at(s, slot)[layout.SETTLED] = at(s.banks, row[layout.BANK])[0]
         slot_at(s, slot)[layout.BEFORE] = before
     return int(answered)
 
 
 @merged
-def send(m: Settings, s: Words, p: int, now: int) -> None:
+def send(m: Settings, s: Arrays, p: int, now: int) -> None:
     """Let the first operation at the port of a processor leave, if the links have room."""
     tick = now * layout.TICKS
     row = processor_at(s, p)
     operation = row[layout.PORT_FIRST]
     module = operation_at(s, operation)[layout.MODULE]
-    if row[layout.PORT_FREE] > tick or array(s, layout.LINKS_AT)[module] > tick + (m.buffers - 1) * m.link:
+    if row[layout.PORT_FREE] > tick or at(s.links, module)[0] > tick + (m.buffers - 1) * m.link:
         totals_at(s, p)[layout.HELD_UP] += 1
         return
     take(s, p, layout.PORT_FIRST)
-    s[layout.IN_PORTS] -= 1
+    counters(s)[layout.IN_PORTS] -= 1
     totals_at(s, p)[layout.WORDS_SENT] += 1
     row[layout.PORT_FREE] = tick + m.link
-    left = max(tick, array(s, layout.LINKS_AT)[module])
-    array(s, layout.LINKS_AT)[module] = left + m.link
+    left = max(tick, at(s.links, module)[0])
+    at(s.links, module)[0] = left + m.link
     arrival, address = left + m.crossing, operation_at(s, operation)[layout.ADDRESS]
     slot, before, seen = layout.NONE, 0, 0
-    if address < s[layout.MEMORY_ROOM]:
+    if address < s.memory_room:
         before = seen = memory_at(s, address)[layout.TAG]
         if m.hot_words > 0:
             slot = use_slot(m, s, module, address)

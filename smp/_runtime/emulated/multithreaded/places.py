@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...loops.atomics import Words
 from ...loops.compiler import merged
 from . import layout
 from .settings import Settings
-from .state import operation_at
+from .state import Arrays, operation_at
 
 _MIX_1, _MIX_2, _HALF = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(33)
 _LOW, _WORD = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -29,7 +28,7 @@ def hashed(address: int) -> np.uint64:
 
 
 @merged
-def set_place(m: Settings, s: Words, operation: int) -> None:
+def set_place(m: Settings, s: Arrays, operation: int) -> None:
     """Note the module and the bank of the word that an operation uses."""
     row = operation_at(s, operation)
     address = row[layout.ADDRESS]

@@ -11,17 +11,16 @@ Source: the study of the Tera MTA, sections 3.2 and 3.2.1.
 
 from __future__ import annotations
 
-from ...loops.atomics import Words
 from ...loops.compiler import inline
 from . import layout
-from .state import memory_at, operation_at, registers_at, thread_at
+from .state import Arrays, counters, memory_at, operation_at, registers_at, thread_at
 
 
 @inline
-def first_waiting(s: Words, address: int, kind: int) -> int:
+def first_waiting(s: Arrays, address: int, kind: int) -> int:
     """Return the thread that has waited longest with an operation of a kind at a word, or NONE."""
     found, earliest = layout.NONE, 0
-    for thread in range(s[layout.THREADS]):
+    for thread in range(counters(s)[layout.THREADS]):
         row = thread_at(s, thread)
         waits = row[layout.WAITS] == layout.QUEUED and row[layout.AT] == address and row[layout.KIND_WAITED] == kind
         if waits and (found == layout.NONE or row[layout.ORDER] < earliest):
@@ -30,7 +29,7 @@ def first_waiting(s: Words, address: int, kind: int) -> int:
 
 
 @inline
-def finish(s: Words, thread: int, releaser: int) -> None:
+def finish(s: Arrays, thread: int, releaser: int) -> None:
     """Carry out the operation of a thread in the queue of a word; the releaser will let it go on."""
     row = thread_at(s, thread)
     address, kind = row[layout.AT], row[layout.KIND_WAITED]
@@ -43,12 +42,12 @@ def finish(s: Words, thread: int, releaser: int) -> None:
         if kind == layout.READFE:
             memory_at(s, address)[layout.TAG] |= layout.EMPTY
     row[layout.WAITS], row[layout.RELEASER] = layout.SERVED, releaser
-    row[layout.ORDER] = s[layout.ORDERS]
-    s[layout.ORDERS] += 1
+    row[layout.ORDER] = counters(s)[layout.ORDERS]
+    counters(s)[layout.ORDERS] += 1
 
 
 @inline
-def serve_queue(s: Words, address: int, releaser: int) -> None:
+def serve_queue(s: Arrays, address: int, releaser: int) -> None:
     """Carry out all operations in the queue of a word that can be."""
     while True:
         if memory_at(s, address)[layout.TAG] & layout.EMPTY:
@@ -67,7 +66,7 @@ def serve_queue(s: Words, address: int, releaser: int) -> None:
 
 
 @inline
-def serve(s: Words, operation: int) -> None:
+def serve(s: Arrays, operation: int) -> None:
     """Carry out a full/empty operation for the runtime; if it cannot be done and has to park, it joins the queue."""
     row = operation_at(s, operation)
     kind, address, thread = row[layout.KIND], row[layout.ADDRESS], row[layout.OWNER]
@@ -80,8 +79,8 @@ def serve(s: Words, operation: int) -> None:
             waiter = thread_at(s, thread)
             waiter[layout.WAITS], waiter[layout.AT], waiter[layout.KIND_WAITED] = layout.QUEUED, address, kind
             waiter[layout.VALUE_WAITED], waiter[layout.INTO_WAITED] = row[layout.VALUE], row[layout.INTO_REGISTER]
-            waiter[layout.ORDER] = s[layout.ORDERS]
-            s[layout.ORDERS] += 1
+            waiter[layout.ORDER] = counters(s)[layout.ORDERS]
+            counters(s)[layout.ORDERS] += 1
             memory_at(s, address)[layout.TAG] |= layout.TRAPPED
         return
     if kind == layout.READFF or kind == layout.READFE:

@@ -23,41 +23,51 @@ Source: the study of the Tera MTA, sections 3.2 and 3.3.2, tables 2 and 3.
 
 from __future__ import annotations
 
-from ...loops.atomics import Words
 from ...loops.compiler import inline, merged
 from . import layout
 from .lists import append, append_ready, append_to_port, free_operation, new_operation, put, take
 from .places import set_place
 from .settings import Settings
-from .state import code_at, log_at, operation_at, processor_at, registers_at, thread_at, totals_at
+from .state import (
+    Arrays,
+    code_at,
+    counters,
+    log_at,
+    operation_at,
+    pending_at,
+    processor_at,
+    registers_at,
+    thread_at,
+    totals_at,
+)
 
 
 @inline
-def enter(s: Words, thread: int, mode: int, now: int) -> None:
+def enter(s: Arrays, thread: int, mode: int, now: int) -> None:
     """Change the mode of a thread, and note it."""
     thread_at(s, thread)[layout.MODE] = mode
-    if s[layout.LOGGED] < s[layout.LOG_ROOM]:
-        entry = log_at(s, s[layout.LOGGED])
+    if counters(s)[layout.LOGGED] < s.log_room:
+        entry = log_at(s, counters(s)[layout.LOGGED])
         entry[0], entry[1], entry[2] = now, thread, mode
-        s[layout.LOGGED] += 1
+        counters(s)[layout.LOGGED] += 1
 
 
 @merged
-def make_ready(m: Settings, s: Words, thread: int, now: int) -> None:
+def make_ready(m: Settings, s: Arrays, thread: int, now: int) -> None:
     """Let a thread issue its next word as soon as its last one is long enough ago."""
     row = thread_at(s, thread)
     earliest = row[layout.ISSUED] + m.spacing
     if earliest <= now:
-        append_ready(s, row[layout.PROCESSOR], s[layout.OPERATION_ROOM] + thread, now)
+        append_ready(s, row[layout.PROCESSOR], s.operation_room + thread, now)
     else:
-        put(s, s[layout.OPERATION_ROOM] + thread, earliest)
+        put(s, s.operation_room + thread, earliest)
 
 
 @merged
-def can_go_on(m: Settings, s: Words, thread: int) -> bool:
+def can_go_on(m: Settings, s: Arrays, thread: int) -> bool:
     """Return True if nothing that is under way holds up the next word of a thread."""
     row = thread_at(s, thread)
-    if row[layout.PENDING + (row[layout.SEQUENCE] & (layout.WINDOW - 1))] != 0:
+    if pending_at(s, thread, row[layout.SEQUENCE] & (layout.WINDOW - 1))[0] != 0:
         return False
     word = code_at(s, row[layout.PC])
     if word[layout.MEMORY] != layout.NOTHING and row[layout.OUTSTANDING] >= m.outstanding:
@@ -66,7 +76,7 @@ def can_go_on(m: Settings, s: Words, thread: int) -> bool:
 
 
 @inline
-def go_on(m: Settings, s: Words, thread: int, now: int) -> None:
+def go_on(m: Settings, s: Arrays, thread: int, now: int) -> None:
     """Let a thread issue the next word of its program, or wait for what holds it up."""
     enter(s, thread, layout.RUNNING, now)
     if can_go_on(m, s, thread):
@@ -76,7 +86,7 @@ def go_on(m: Settings, s: Words, thread: int, now: int) -> None:
 
 
 @inline
-def trap(m: Settings, s: Words, thread: int, operation: int, now: int) -> None:
+def trap(m: Settings, s: Arrays, thread: int, operation: int, now: int) -> None:
     """Begin the trap of a thread whose operation has to wait."""
     row = thread_at(s, thread)
     row[layout.OPERATION], row[layout.LEFT_OVER], row[layout.BLOCKED] = operation, m.trap_words, 0
@@ -86,7 +96,7 @@ def trap(m: Settings, s: Words, thread: int, operation: int, now: int) -> None:
 
 
 @inline
-def access_by_runtime(s: Words, thread: int, how: int, now: int) -> None:
+def access_by_runtime(s: Arrays, thread: int, how: int, now: int) -> None:
     """Send the operation for which a thread has trapped to the word once more."""
     row = thread_at(s, thread)
     operation = row[layout.OPERATION]
@@ -96,7 +106,7 @@ def access_by_runtime(s: Words, thread: int, how: int, now: int) -> None:
 
 
 @inline
-def need_stream(m: Settings, s: Words, thread: int, now: int) -> None:
+def need_stream(m: Settings, s: Arrays, thread: int, now: int) -> None:
     """Give a thread a stream that is free, or that of a parked thread; or let it wait for one."""
     p = thread_at(s, thread)[layout.PROCESSOR]
     processor = processor_at(s, p)
@@ -106,13 +116,13 @@ def need_stream(m: Settings, s: Words, thread: int, now: int) -> None:
         begin_copy(m, s, thread, layout.RESTORING, now)
         return
     parked = layout.NONE
-    for other in range(s[layout.THREADS]):
+    for other in range(counters(s)[layout.THREADS]):
         row = thread_at(s, other)
         rests = row[layout.MODE] == layout.PARKED and row[layout.PROCESSOR] == p and row[layout.WAITS] == layout.QUEUED
         if rests and (parked == layout.NONE or row[layout.ORDER] < thread_at(s, parked)[layout.ORDER]):
             parked = other
     if parked == layout.NONE:
-        append(s, p, layout.WAITING_FIRST, s[layout.OPERATION_ROOM] + thread)
+        append(s, p, layout.WAITING_FIRST, s.operation_room + thread)
         return
     enter(s, parked, layout.UNMAPPED, now)
     thread_at(s, parked)[layout.SAVED] = 1
@@ -120,7 +130,7 @@ def need_stream(m: Settings, s: Words, thread: int, now: int) -> None:
 
 
 @inline
-def begin_copy(m: Settings, s: Words, thread: int, mode: int, now: int) -> None:
+def begin_copy(m: Settings, s: Arrays, thread: int, mode: int, now: int) -> None:
     """Begin to save or restore a state."""
     thread_at(s, thread)[layout.LEFT_OVER] = m.save_words
     if mode == layout.RESTORING:
@@ -130,19 +140,19 @@ def begin_copy(m: Settings, s: Words, thread: int, mode: int, now: int) -> None:
 
 
 @inline
-def leave_stream(m: Settings, s: Words, p: int, now: int) -> None:
+def leave_stream(m: Settings, s: Arrays, p: int, now: int) -> None:
     """Give the stream of a thread that has left it to the next thread that waits for one."""
     processor_at(s, p)[layout.MAPPED] -= 1
     if processor_at(s, p)[layout.WAITING_FIRST] != layout.NONE:
         processor_at(s, p)[layout.MAPPED] += 1
-        begin_copy(m, s, take(s, p, layout.WAITING_FIRST) - s[layout.OPERATION_ROOM], layout.RESTORING, now)
+        begin_copy(m, s, take(s, p, layout.WAITING_FIRST) - s.operation_room, layout.RESTORING, now)
 
 
 @inline
-def release_next(m: Settings, s: Words, releaser: int, now: int) -> bool:
+def release_next(m: Settings, s: Arrays, releaser: int, now: int) -> bool:
     """Let the next thread go on whose operation a thread has done; return False if there is none left."""
     found = layout.NONE
-    for thread in range(s[layout.THREADS]):
+    for thread in range(counters(s)[layout.THREADS]):
         row = thread_at(s, thread)
         served = row[layout.WAITS] == layout.SERVED and row[layout.RELEASER] == releaser
         if served and (found == layout.NONE or row[layout.ORDER] < thread_at(s, found)[layout.ORDER]):
@@ -159,16 +169,16 @@ def release_next(m: Settings, s: Words, releaser: int, now: int) -> bool:
 
 
 @inline
-def is_released(s: Words, releaser: int) -> bool:
+def is_released(s: Arrays, releaser: int) -> bool:
     """Return True if a thread still has to be let go on by another one."""
-    for thread in range(s[layout.THREADS]):
+    for thread in range(counters(s)[layout.THREADS]):
         if thread_at(s, thread)[layout.WAITS] == layout.SERVED and thread_at(s, thread)[layout.RELEASER] == releaser:
             return True
     return False
 
 
 @inline
-def runtime_word(m: Settings, s: Words, thread: int, now: int) -> None:
+def runtime_word(m: Settings, s: Arrays, thread: int, now: int) -> None:
     """Issue a word of the runtime on the stream of a thread."""
     row = thread_at(s, thread)
     mode, p = row[layout.MODE], row[layout.PROCESSOR]
@@ -177,7 +187,7 @@ def runtime_word(m: Settings, s: Words, thread: int, now: int) -> None:
         if not is_released(s, thread):
             go_on(m, s, thread, now)
         else:
-            put(s, s[layout.OPERATION_ROOM] + thread, now + m.spacing)
+            put(s, s.operation_room + thread, now + m.spacing)
         return
     if mode == layout.PARKING:
         access_by_runtime(s, thread, layout.PARK, now)
@@ -188,19 +198,19 @@ def runtime_word(m: Settings, s: Words, thread: int, now: int) -> None:
             short = processor_at(s, p)[layout.WAITING_FIRST] != layout.NONE and m.save_words > 0
             row[layout.SAVED], row[layout.LEFT_OVER] = int(short), m.save_words
             enter(s, thread, layout.SAVING if short else layout.PARKING, now + m.trap_spacing)
-        put(s, s[layout.OPERATION_ROOM] + thread, now + m.trap_spacing)
+        put(s, s.operation_room + thread, now + m.trap_spacing)
         return
     operation = new_operation(s)
     kept = operation_at(s, operation)
     kept[:] = 0
     kept[layout.KIND], kept[layout.OWNER] = layout.KEEP, thread
-    kept[layout.ADDRESS] = s[layout.MEMORY_ROOM] + thread * m.save_words + row[layout.LEFT_OVER]
+    kept[layout.ADDRESS] = s.memory_room + thread * m.save_words + row[layout.LEFT_OVER]
     set_place(m, s, operation)
     append_to_port(s, p, operation)
 
 
 @inline
-def copied(m: Settings, s: Words, thread: int, now: int) -> None:
+def copied(m: Settings, s: Arrays, thread: int, now: int) -> None:
     """Go on after a word of a state was saved or restored."""
     row = thread_at(s, thread)
     if row[layout.LEFT_OVER] > 0:
@@ -216,7 +226,7 @@ def copied(m: Settings, s: Words, thread: int, now: int) -> None:
 
 
 @inline
-def runtime_answer(m: Settings, s: Words, operation: int, now: int) -> None:
+def runtime_answer(m: Settings, s: Arrays, operation: int, now: int) -> None:
     """Go on after the runtime's access to a word."""
     row = operation_at(s, operation)
     thread, outcome = row[layout.OWNER], row[layout.OUTCOME]
@@ -237,7 +247,7 @@ def runtime_answer(m: Settings, s: Words, operation: int, now: int) -> None:
         else:
             enter(s, thread, layout.PARKED, now)
             if processor_at(s, own[layout.PROCESSOR])[layout.WAITING_FIRST] != layout.NONE:
-                other = take(s, own[layout.PROCESSOR], layout.WAITING_FIRST) - s[layout.OPERATION_ROOM]
+                other = take(s, own[layout.PROCESSOR], layout.WAITING_FIRST) - s.operation_room
                 need_stream(m, s, other, now)
     elif is_released(s, thread):
         enter(s, thread, layout.RELEASING, now)

@@ -1,6 +1,6 @@
 """Machine code of loops on an emulated machine: each instruction on shared words is preceded by a call of a hook.
 
-    %old = atomicrmw add ptr %p, i64 1 seq_cst          call i64 @smp_step(i64 6)       another stream may run here
+    %old = atomicrmw add ptr %p, i64 1 seq_cst          call i64 @smp_step(i64 6, i64 %at)   another stream may run here
                                                   ─▶    %old = atomicrmw add ptr %p, i64 1 seq_cst
     call void @llvm.x86.sse2.pause()              ─▶    call i64 @smp_pause()
     call i64 @syscall(i64 202, ...)               ─▶    call i64 @smp_wait(...) or @smp_wake(...)
@@ -27,7 +27,7 @@ from ..system_calls import FUTEX, LINUX
 KINDS = ("load", "store_release", "store", "exchange", "compare_exchange", "compare_exchange_pair", "fetch_add")
 """Kinds of steps that an instruction makes, in the order of their numbers."""
 HOOKS = {
-    "smp_step": 1,
+    "smp_step": 2,
     "smp_changed": 1,
     "smp_pause": 0,
     "smp_clock": 0,
@@ -42,10 +42,10 @@ POSSIBLE = LINUX and platform.machine() in ("x86_64", "aarch64")
 KEY = "smp_key_of_thread"
 _BUFFER = 40  # words of a landing: as many as the longest ``jmp_buf`` has, that of aarch64
 
-_LOAD = re.compile(r"= load atomic .* seq_cst, ")
-_STORE = re.compile(r"^ *store atomic .* (seq_cst|release), ")
-_RMW = re.compile(r"(%\S+) = atomicrmw (?:volatile )?(\w+) ptr [^,]+, (i\d+) (\S+) seq_cst, ")
-_CMPXCHG = re.compile(r"(%\S+) = cmpxchg (?:weak )?ptr [^,]+, (i\d+) .* seq_cst seq_cst, ")
+_LOAD = re.compile(r"= load atomic .*, ptr (.+) seq_cst, ")
+_STORE = re.compile(r"^ *store atomic .*, ptr (.+) (seq_cst|release), ")
+_RMW = re.compile(r"(%\S+) = atomicrmw (?:volatile )?(\w+) ptr (.+), (i\d+) (\S+) seq_cst, ")
+_CMPXCHG = re.compile(r"(%\S+) = cmpxchg (?:weak )?ptr (.+), (i\d+) \S+, i\d+ \S+ seq_cst seq_cst, ")
 _PAUSES = re.compile(r"call void @llvm\.(?:x86\.sse2\.pause\(|aarch64\.hint\(i32 1)")
 _SYSCALL = re.compile(r"^( *)(?:(%\S+) = )?(?:tail |notail )?call i64 @syscall\((.*)\)")
 _CLOCK = re.compile(r"^ *(?:%\S+ = )?(?:tail |notail )?call i32 @clock_gettime\(i32 [^,]+, ptr (?:\w+ )*(%[^)]+)\)")
@@ -117,8 +117,11 @@ def _with_own_functions(text: str) -> str:
 def _stepped(line: str, number: int) -> list[str]:
     """Return an instruction with the calls of hooks that belong to it; the number makes names of their own."""
 
-    def step(kind: str) -> str:
-        return f"  %smp.{number}.step = call i64 @smp_step(i64 {KINDS.index(kind)})"
+    def step(kind: str, pointer: str) -> list[str]:
+        return [
+            f"  %smp.{number}.at = ptrtoint ptr {pointer} to i64",
+            f"  %smp.{number}.step = call i64 @smp_step(i64 {KINDS.index(kind)}, i64 %smp.{number}.at)",
+        ]
 
     def changed(condition: str) -> list[str]:
         return [
@@ -126,19 +129,19 @@ def _stepped(line: str, number: int) -> list[str]:
             f"  %smp.{number}.noted = call i64 @smp_changed(i64 %smp.{number}.wide)",
         ]
 
-    if _LOAD.search(line):
-        return [step("load"), line]
+    if found := _LOAD.search(line):
+        return [*step("load", found[1]), line]
     if found := _STORE.search(line):
-        return [step("store" if found[1] == "seq_cst" else "store_release"), line]
+        return [*step("store" if found[2] == "seq_cst" else "store_release", found[1]), line]
     if found := _RMW.search(line):
         if found[2] != "xchg":
-            return [step("fetch_add"), line]
-        differs = f"  %smp.{number}.differs = icmp ne {found[3]} {found[1]}, {found[4]}"
-        return [step("exchange"), line, differs, *changed(f"%smp.{number}.differs")]
+            return [*step("fetch_add", found[3]), line]
+        differs = f"  %smp.{number}.differs = icmp ne {found[4]} {found[1]}, {found[5]}"
+        return [*step("exchange", found[3]), line, differs, *changed(f"%smp.{number}.differs")]
     if found := _CMPXCHG.search(line):
-        kind = "compare_exchange_pair" if found[2] == "i128" else "compare_exchange"
-        done = f"  %smp.{number}.done = extractvalue {{ {found[2]}, i1 }} {found[1]}, 1"
-        return [step(kind), line, done, *changed(f"%smp.{number}.done")]
+        kind = "compare_exchange_pair" if found[3] == "i128" else "compare_exchange"
+        done = f"  %smp.{number}.done = extractvalue {{ {found[3]}, i1 }} {found[1]}, 1"
+        return [*step(kind, found[2]), line, done, *changed(f"%smp.{number}.done")]
     if _PAUSES.search(line):
         return [f"  %smp.{number}.pause = call i64 @smp_pause()"]
     if found := _CLOCK.search(line):

@@ -81,7 +81,8 @@ class MessageCalls(CollectiveCalls):
         function : callable
             ``function(message, *args)``; see `smp.Message`.
         replies : bool
-            Whether the function calls ``message.reply`` or ``message.forward``.  Only `request` sends to such a handler.
+            Whether the function calls ``message.reply`` or ``message.forward``.  Only `request` sends to such a
+            handler.
 
         Returns
         -------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class LoopCharge(NamedTuple):
@@ -33,10 +34,16 @@ class Account(NamedTuple):
         Name of the machine; empty if it was not named.
     charges : list of LoopCharge
         The loops over local data, those that took the most cycles first.
+    unknown : tuple of str
+        Assumptions of the machine that nothing was measured for.
+    times : mapping, optional
+        The times of this run that were measured on this computer.
     """
 
     machine: str = ""
     charges: tuple[LoopCharge, ...] = ()
+    unknown: tuple[str, ...] = ()
+    times: Mapping[str, Any] | None = None
 
 
 NOTHING = Account()

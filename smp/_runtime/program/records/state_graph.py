@@ -31,20 +31,22 @@ NAMED = 32
 """Largest number of processors of which each is named at its lane."""
 
 
-def write_states(states: NDArray[np.void], size: int, dropped: int, path: Path, clock_error: float) -> None:
-    """Write the picture or the trace of the states of a run; see `Run.state_graph`."""
+def write_states(
+    states: NDArray[np.void], size: int, dropped: int, path: Path, clock_error: float, remark: str
+) -> None:
+    """Write the picture or the trace of the states of a run, with a remark if there is one; see `Run.state_graph`."""
     ending = path.suffix.lower()
     if ending not in (".png", ".svg", ".json"):
         raise ValueError(f"a state graph is written as .png, .svg or .json, not as {path.name!r}: choose one of these")
     if not len(states):
         raise ValueError("the program has recorded no state, so there is nothing to draw: call proc.state(name) in it")
     if ending == ".json":
-        write(path, json.dumps(trace(states)))
+        write(path, json.dumps(trace(states) | ({"otherData": {"remark": remark}} if remark else {})))
         return
     from smp._output.drawing import draw  # Matplotlib takes a while
 
     drawn = io.BytesIO()
-    draw(figure(states, size, dropped, clock_error)).savefig(drawn, format=ending[1:])
+    draw(figure(states, size, dropped, clock_error, remark)).savefig(drawn, format=ending[1:])
     write(path, drawn.getvalue())
 
 
@@ -62,7 +64,7 @@ def trace(states: NDArray[np.void]) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns"}
 
 
-def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float = 0.0) -> Figure:
+def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float = 0.0, remark: str = "") -> Figure:
     """Describe the picture.
 
     Parameters
@@ -75,6 +77,8 @@ def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float
         Number of changes that were not recorded, of the processor with the most.
     clock_error : float
         Largest error in seconds of a processor's clock.
+    remark : str
+        Shown below the picture.
     """
     began, ended = states["start"].min(), states["end"].max()
     lasted = max(ended - began, 1e-9)  # in virtual time, the whole program may take no time
@@ -97,6 +101,7 @@ def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float
         cells=Cells((edges[:-1] + edges[1:]) / 2, heights, colours, named=True),
     )
     said = [
+        remark,
         f"{dropped:,} further changes of a processor were not recorded" if dropped else "",
         f"the nodes' clocks agree with that of processor 0 to within {time(clock_error)}" if clock_error else "",
     ]

@@ -37,7 +37,8 @@ def tables(found: NodePrograms, profile: Profile) -> Iterator[Table]:
     for row in found.rows:
         took = judged(row.ns_per_element, row)
         rows.append([row.program, row.n, row.p, took, *programs.interval(row, row.n)])
-    notes = [programs.MEANING, *programs.remarks(profile, found, found.rows), flagged(found.rows)]
+    parts = [f"{row.program} of {count(row.n)}: {row.note}" for row in found.rows if row.note]
+    notes = [programs.MEANING, *parts, *programs.limits(profile, found, found.rows), flagged(found.rows)]
     yield Table("Time per element, and its interval", INTERVALS, rows, notes)
     for program in dict.fromkeys(row.program for row in found.steps):
         longest = max(step.n for step in found.steps if step.program == program)

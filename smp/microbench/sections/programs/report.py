@@ -64,8 +64,13 @@ def interval(row: Ran, work: float) -> list[Cell]:
 
 
 def remarks(profile: Profile, found: Predicted, rows: Sequence[Ran]) -> Iterator[str]:
-    """Yield remarks on the predictions of a section: their source, and their limits."""
+    """Yield remarks on the predictions of a section: those of its rows, and `limits`."""
     yield from dict.fromkeys(row.note for row in rows if row.note)
+    yield from limits(profile, found, rows)
+
+
+def limits(profile: Profile, found: Predicted, rows: Sequence[Ran]) -> Iterator[str]:
+    """Yield the source of the predictions of a section, and their limits."""
     source = found.functions_of
     if source is not None and source != profile.data.get("created"):
         yield f"Predicted by the cost functions that were measured on {source}."

@@ -1,0 +1,1 @@
+"""Caches that invalidate each other's lines, on a bus or with a directory, and what an access to a line takes."""

@@ -1,0 +1,1 @@
+"""Topologies: how nodes, switches and links are laid out, and which way a packet takes."""
