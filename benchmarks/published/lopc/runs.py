@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +22,8 @@ STEPS = 1_000_000_000
 """Most steps of a run."""
 WARM_UP = 10
 """Part of the time of a run, at its beginning, whose cycles do not count: one in this number."""
-FIDELITIES = ("latency", "contention") if "fidelity" in inspect.signature(smp.emulated).parameters else ("latency",)
-"""The networks that emulated machines have: wires without contention, and wires that packets share."""
+FIDELITIES = ("latency", "contention")
+"""The networks of emulated machines: wires without contention, and wires and queues that packets share."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +139,7 @@ def found(case: Case) -> Found:
 def ran(case: Case, until: float) -> Sequence[Cycles]:
     """Run the program of a case for a number of cycles of the machine; return what its processors return."""
     file, setting = case.file, case.setting
-    options: dict[str, Any] = {"fidelity": case.fidelity} if len(FIDELITIES) > 1 else {}
-    with smp.emulated(case.processors, machine=file, limit=STEPS, **options) as machine:
+    with smp.emulated(case.processors, machine=file, limit=STEPS, fidelity=case.fidelity) as machine:
         results: list[Cycles] = machine.run(requests, setting, until / file.clock.hz, 1.0, 0, case.padding).results
     return results
 

@@ -50,12 +50,12 @@ def measured(name: str) -> Times:
     """Measure a machine by the library's own primitives, on two processors."""
     file = smp.machines.load(name)
     effort = Effort(bursts=4, calls=20)
-    bench = Bench(lambda p: smp.emulated(p, machine=file), effort)
+    bench = Bench(lambda p: smp.emulated(p, machine=file, fidelity="latency"), effort)
     by_name = {each.name: each for each in sending.PRIMITIVES}
     request, reply, trip = (
         bench.seconds(by_name[each], 2) * file.clock.hz for each in ("request", "reply", "round trip")
     )
-    with smp.emulated(2, machine=file) as machine:
+    with smp.emulated(2, machine=file, fidelity="latency") as machine:
         few, many = (machine.run(delay, count).results[0] * file.clock.hz for count in (MESSAGES, 2 * MESSAGES))
     receive = (many - few) / MESSAGES
     return Times(request, reply, receive, (trip - request - reply - 2 * receive) / 2)
@@ -85,9 +85,7 @@ def part(name: str, quick: bool) -> Part:
     found = {
         kind: all_found([replace(case, fidelity=kind) for case in chosen], f"{name}, {kind}") for kind in FIDELITIES
     }
-    rows: list[Row] = []
-    if "contention" in found:
-        rows += _rows(name, chosen, found["latency"], found["contention"])
+    rows = _rows(name, chosen, found["latency"], found["contention"])
     table = _table(name, chosen, found, times)
     data = {
         "measured": vars(times),

@@ -3,8 +3,8 @@
     posted ── packets of the message ──▶ output queue ── links, switches ──▶ input queue ──▶ taken, one by one
               │ wait here while the output queue is full: no further message finds room
 
-A message or a block is as many packets as its bytes take.  They enter the network as fast as it takes them.  The last
-one stands for the whole.  A processor takes the others in its polls, too, and receives each of them.  While it only
+A message or a block is as many packets as its bytes take.  They enter the network as fast as it takes them.  Packets
+may overtake each other on other ways.  The one that is taken last stands for the whole.  A processor takes the others in its polls, too, and receives each of them.  While it only
 waits, they are taken here, one after the time to receive the other, as its polls would take them.  A device that moves
 blocks takes them as they come.
 
@@ -14,6 +14,7 @@ The networks themselves are machine code: see ``interconnect``.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 from smp.machines import MachineFile
@@ -27,6 +28,25 @@ from .software import Software
 
 ARRIVALS, ROOM = 1, 2  # what a node is watched for
 SEED = 1
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A message on its way.
+
+    Attributes
+    ----------
+    packet : object
+        What it stands for.
+    device : bool
+        Whether a device takes it.
+    left : int
+        Packets of it that were not taken yet.
+    """
+
+    packet: Any
+    device: bool
+    left: int
 
 
 class PacketWires:
@@ -51,7 +71,7 @@ class PacketWires:
         self._state = State(self._prices, self._size, SEED, contention=True)
         self._at = self._state.address
         self._now = 0
-        self._sent: dict[int, tuple[Any, bool]] = {}  # by number: what a message stands for, whether a device takes it
+        self._sent: dict[int, _Sent] = {}  # by number
         self._number = 0
         self._outside = [[deque[tuple[int, int, int]]() for _ in range(self._size)] for _ in range(self._channels)]
         self._under_way = [0] * self._size
@@ -66,13 +86,13 @@ class PacketWires:
             return False
         number, payload = self._number, self._software.payload
         self._number += 1
-        self._sent[number] = packet, device
         self._under_way[to] += 1
         left, outside = max(nbytes, 1), self._outside[channel][source]
+        self._sent[number] = _Sent(packet, device, -(-left // payload))
         while left > 0:
             part = min(left, payload)
             left -= part
-            outside.append((to, part, 2 * number + (left <= 0)))
+            outside.append((to, part, number))
         self._enter(channel, source, now)
         return True
 
@@ -106,15 +126,12 @@ class PacketWires:
         return self._core.smp_waiting(self._at, self._now, node, channel) > 0
 
     def first(self, channel: int, node: int) -> Any:
-        """Return what the first packet stands for: nothing, if it is not the last one of its message."""
-        tag = self._core.smp_first(self._at, node, channel)
-        return self._sent[tag >> 1][0] if tag & 1 else None
+        """Return what the first packet stands for: nothing, if others of its message are still to be taken."""
+        sent = self._first(channel, node)
+        return sent.packet if sent.left == 1 else None
 
     def take(self, now: int, channel: int, node: int) -> None:
-        tag = self._core.smp_take(self._at, now, node, channel)
-        if tag & 1:
-            del self._sent[tag >> 1]
-            self._under_way[node] -= 1
+        self._taken(node, self._core.smp_take(self._at, now, node, channel))
         for one in range(self._channels):  # the room that this packet leaves may go back to the node's own output
             self._enter(one, node, now)
         self._watch(node, now, self._some_wait(node, now))
@@ -144,21 +161,33 @@ class PacketWires:
     def _take_by_device(self, channel: int, node: int, now: int) -> None:
         """Let a device take the packets of blocks that have come, but for the last ones."""
         while self._core.smp_waiting(self._at, now, node, channel) > 0:
-            tag = self._core.smp_first(self._at, node, channel)
-            if tag & 1 or not self._sent[tag >> 1][1]:
+            sent = self._first(channel, node)
+            if sent.left == 1 or not sent.device:
                 break
-            self._core.smp_take(self._at, now, node, channel)
+            self._taken(node, self._core.smp_take(self._at, now, node, channel))
 
     def _receive_part(self, node: int, now: int) -> bool:
         """Take a packet that is not the last one of its message; return False if there is none."""
         for channel in range(self._channels):
             if self._core.smp_waiting(self._at, now, node, channel) > 0:
-                if self._core.smp_first(self._at, node, channel) & 1:
+                if self._first(channel, node).left == 1:
                     return False
-                self._core.smp_take(self._at, now, node, channel)
+                self._taken(node, self._core.smp_take(self._at, now, node, channel))
                 self._enter(channel, node, now)
                 return True
         return False
+
+    def _first(self, channel: int, node: int) -> _Sent:
+        """Return the message of the first packet that has come."""
+        return self._sent[self._core.smp_first(self._at, node, channel)]
+
+    def _taken(self, node: int, number: int) -> None:
+        """Note that a packet of a message was taken."""
+        sent = self._sent[number]
+        sent.left -= 1
+        if not sent.left:
+            del self._sent[number]
+            self._under_way[node] -= 1
 
     def _some_wait(self, node: int, now: int) -> bool:
         return any(self._core.smp_waiting(self._at, now, node, channel) > 0 for channel in range(self._channels))
