@@ -166,12 +166,14 @@ def _rest(tables: Tables) -> None:
 
 
 def _results(tables: Tables) -> None:
-    known = set(all_names(tables))  # also those that the file leaves out: a changed copy may have other keys
+    names = set(all_names(tables))  # also those that the file leaves out: a changed copy may have other keys
+    known = names | {name.rpartition(".")[0] for name in names}
     for name, result in tables.published.items():
         for one in result.sets:
             if one not in known:
                 raise Refused(
-                    f"names {one!r}, which is not a setting; write a name such as 'message.receive'",
+                    f"names {one!r}, which is neither a setting nor a table of settings; write a name such as "
+                    "'message.receive'",
                     *("published", name, "sets"),
                 )
 

@@ -122,7 +122,7 @@ FAULTS = [
         RESULT,
         "round_trip = { low = 4, sets = ['a.b'] }",
         "published.round_trip.sets",
-        "which is not a setting;",
+        "which is neither a setting nor a table of settings;",
     ),
     (RESULT, "round_trip = { low = 4, sets = 'a.b' }", "published.round_trip.sets", "must be a list of names"),
     ("[published]", "[published]\nsource = 'x'", "published.source", "is 'x'; it must be a table"),

@@ -240,13 +240,16 @@ def test_the_limits_of_the_cm5_follow_from_its_settings() -> None:
 
 
 @pytest.mark.parametrize("name", ["alewife", "paragon", "atm"])
-def test_one_way_of_the_round_trip_is_sending_interrupt_and_receiving(name: str) -> None:
+def test_one_way_of_the_round_trip_is_sending_a_word_on_the_link_interrupt_and_receiving(name: str) -> None:
     machine = smp.machines.load(name)
-    message, processor = machine.message, machine.processor
+    message, processor, network = machine.message, machine.processor, machine.network
     assert message
     assert processor
+    assert network
     sent = message.request if message.inject_at is None else message.inject_at
-    one_way = sent + processor.interrupt + message.receive
+    word = network.cell.size if network.cell else 4
+    link = word * machine.clock.hz / network.link_bandwidth[0]
+    one_way = sent + link + processor.interrupt + message.receive
     assert one_way == pytest.approx(machine.published["round_trip"].terms["constant"] / 2, abs=0.1)
 
 

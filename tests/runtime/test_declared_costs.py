@@ -171,3 +171,15 @@ def test_a_loop_that_is_sent_to_processors_keeps_its_declaration() -> None:
     assert found is not None
     assert (found.name, found.oblivious) == ("test.sent", True)
     assert cycles(compiled, np.zeros(5)) == 15
+
+
+def test_clearing_memory_takes_the_time_of_its_own_table() -> None:
+    @smp.local(name="clear", terms={"byte": "a.nbytes"})
+    def clear(a):
+        a[:] = 0
+
+    cm5 = smp.machines.load("cm5")
+    price = Pricing.of_file(cm5).declared(clear)
+    assert price.cycles((np.ones(100, np.int32),), {}) == pytest.approx(69.28 + 1.005 * 400)  # Brewer, figure 6-6
+    own = cm5.replace("loops", {"clear": {"per_byte": 2}})
+    assert Pricing.of_file(own).declared(clear).cycles((np.ones(100, np.int32),), {}) == 800

@@ -107,6 +107,49 @@ def test_collectives_take_the_published_times_after_the_last_arrival() -> None:
         assert cycles(hundred) == pytest.approx(control.combine.start + 100 * control.combine.per_word, abs=1e-2)
 
 
+@pytest.mark.parametrize("name", ["alewife", "atm"])
+def test_collectives_without_a_network_of_their_own_take_the_time_of_the_formula(name: str) -> None:
+    """The formulas are those of Brewer's thesis, figure 6-6."""
+    file = machines.load(name)
+    combine = file.control.combine
+
+    def program(proc: smp.Processor, words: int) -> list[float]:
+        times = [proc.clock()]
+        for collective in (proc.barrier, *[lambda: proc.reduce(np.ones(words, np.int32))] * 3):
+            collective()
+            times.append(proc.clock())
+        proc.work(cycles=1e6 * proc.rank)
+        times.append(proc.clock())
+        proc.scan(np.ones(words, np.int32))
+        return [*np.diff(times)[:-1].tolist(), proc.clock()]
+
+    for processors, levels in ((4, 2), (16, 4), (64, 6)):
+        with smp.emulated(processors, machine=file) as machine:
+            for words in (1, 50, 20_000):  # the last ones go through the stage of long arrays, with two barriers
+                barrier, *reductions, end = machine.run(program, words).results[0]
+                start = combine.start + combine.per_level * levels
+                expected = start + words * (combine.per_word + combine.per_word_level * levels)
+                assert cycles(np.array(reductions), file) == pytest.approx(np.full(3, expected), abs=1e-1)
+                assert cycles(barrier, file) <= start + 1e-2  # a combination of no words is a barrier, too
+                last = barrier + sum(reductions) + 1e6 * (processors - 1) / file.clock.hz
+                assert cycles(end - last, file) == pytest.approx(expected, abs=1e-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "constant", "per_hop"),
+    [("cm5", 404.2, 14.4), ("alewife", 207.6, 2.552), ("paragon", 302.5, 11.23), ("atm", 2032, 61.89)],
+)
+def test_a_round_trip_takes_the_time_of_the_thesis(name: str, constant: float, per_hop: float) -> None:
+    """Brewer's thesis, figure 6-6; the machine cm5 looks for messages every 10 cycles at both ends."""
+    file = machines.load(name)
+    others = [1, 9, 18, 63]
+    with smp.emulated(64, machine=file) as machine:
+        times = machine.run(round_trips, others).results[0]
+    for other, time in zip(others, times, strict=True):
+        printed = constant + per_hop * hops(file.network, 64)(0, other)
+        assert cycles(time, file) == pytest.approx(printed, abs=10 if name == "cm5" else 2)
+
+
 def test_a_copy_in_is_a_request_and_a_block_from_each_owner() -> None:
     def program(proc: smp.Processor, array: Any) -> float:
         with proc.superstep() as step:
@@ -123,6 +166,32 @@ def test_a_copy_in_is_a_request_and_a_block_from_each_owner() -> None:
     there = message.request + wire + 4 * link + message.receive
     back = block.start + wire + 4 * link + 800 * BARE.clock.hz / block.bandwidth + message.receive
     assert cycles(time, BARE) == pytest.approx(there + back, abs=1e-1)
+
+
+def test_without_a_device_both_processors_copy_a_block() -> None:
+    """Blocks of the machine atm have a start and a bandwidth."""
+    file = machines.load("atm").replace("message.poll_empty", 0)
+
+    def program(proc: smp.Processor, count: int) -> list[float]:
+        port = proc.port(count)
+        port.expect(count)
+        proc.barrier()
+        start = proc.clock()
+        if proc.rank == 0:
+            proc.send_block(1, port, np.zeros(count))
+        sent = proc.clock() - start
+        if proc.rank == 1:
+            proc.work(cycles=1e6)
+            start = proc.clock()
+            port.wait()
+        return [sent, proc.clock() - start]
+
+    with smp.emulated(2, machine=file.replace("message.notify", "poll")) as machine:
+        for count in (1, 1000):
+            (sent, _), (_, received) = machine.run(program, count).results
+            copy = 8 * count * file.clock.hz / file.block.bandwidth
+            assert cycles(sent, file) == pytest.approx(file.block.start + copy, abs=1e-2)
+            assert cycles(received, file) == pytest.approx(file.message.receive + copy, abs=1e-2)
 
 
 def test_owners_pay_for_what_others_read_and_write() -> None:

@@ -85,7 +85,7 @@ def _part(title: str, chosen: list[Case], groups: Callable[[list[tuple[Case, Fou
             worst = 100 * min(one.error_of_logp for one in group)
             rows.append(Row(f"C² = {c2:g}", "error of R by LogP, worst", f"{printed:.0%}", worst, "%", "shown"))
     data = {"settings": [_record(case, one) for case, one in done]}
-    return Part(title, rows, [_figure(title, done)], [_table(title, grouped)], data)
+    return Part(title, rows, figures=[_figure(title, done)], tables=[_table(title, grouped)], data=data)
 
 
 def _by_variation(done: list[tuple[Case, Found]]) -> list[Group]:

@@ -42,7 +42,7 @@ def part(quick: bool) -> Part:
     what = "change of the throughput by protocol processors, most"
     rows.append(Row(f"W = {WORKS[1]:g}", what, "none: a thread that waits has no work", 100 * same, "%", "pred", 0, 0.01))
     data = {f"{work:g}": {"servers": servers, "throughput": curve} for work, curve in curves.items()}
-    return Part("client-server", rows, figures, tables, data)
+    return Part("client-server", rows, figures=figures, tables=tables, data=data)
 
 
 def _rows(work: float, servers: Sequence[int], curve: Sequence[float]) -> list[Row]:

@@ -49,6 +49,8 @@ class Case:
         None for the machine that the model describes.
     padding : int
         Further numbers in each message.
+    slower : float
+        Factor by which cycles are expected to take longer than the model says, so that about ``cycles`` of them count.
     fidelity : str
         One of `FIDELITIES`.
     """
@@ -64,6 +66,7 @@ class Case:
     cycles: int = 3000
     machine: MachineFile | None = None
     padding: int = 0
+    slower: float = 1.0
     fidelity: str = "latency"
 
     @property
@@ -127,7 +130,7 @@ def found(case: Case) -> Found:
     model = general(*args, variation=setting.variation, protocol_processor=setting.protocol_processor)
     response = float(model.response[0])
     threads = len(setting.threads)
-    until = (1.0 + 1.0 / WARM_UP) * case.cycles / threads * response
+    until = case.slower * (1.0 + 1.0 / WARM_UP) * case.cycles / threads * response
     results = ran(case, until)
     busy = case.work + (case.hops + 1) * case.handler
     beyond = _beyond(results, until / WARM_UP, until, case.file.clock.hz)

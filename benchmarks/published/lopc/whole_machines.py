@@ -100,7 +100,7 @@ def part(name: str, quick: bool) -> Part:
 
 
 def _case(file: MachineFile, cycles: int, processors: int, body: float, padding: int) -> Case:
-    return Case(processors, WORK, 0.0, body, 0.0, machine=file, padding=padding, cycles=cycles)
+    return Case(processors, WORK, 0.0, body, 0.0, machine=file, padding=padding, cycles=cycles, slower=1.5)
 
 
 def _model(case: Case, times: Times) -> float:

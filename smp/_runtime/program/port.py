@@ -132,8 +132,9 @@ class Port(Protocol):
     log : Log or None
         Log of the run, if there is one.  The port logs the waits for other processors.
     priced : callable or None
-        ``priced(name, read, written)`` lets a collective that has ended take its virtual time, for the bytes that this
-        processor has read and written; None where collectives take the time of their steps.
+        ``priced(name, read, written, began, nbytes)`` lets a collective that has ended take its virtual time.  It began
+        on this processor at a time in seconds, which has read and written some bytes.  Its value has ``nbytes``; None
+        if that is not known.  The attribute is None where collectives take the time of their steps.
     """
 
     rank: int
@@ -143,7 +144,7 @@ class Port(Protocol):
     inside: Callable[[], str] | None
 
     @property
-    def priced(self) -> Callable[[str, int, int], None] | None:
+    def priced(self) -> Callable[[str, int, int, float, int | None], None] | None:
         """See the attributes."""
 
     @property

@@ -47,7 +47,7 @@ class SharedMemoryPort:
     """
 
     far = clocks = None  # all processors are on one node
-    priced: Callable[[str, int, int], None] | None = None
+    priced: Callable[[str, int, int, float, int | None], None] | None = None
 
     def __init__(self, memory: ProcessorMemory, rank: int, size: int, output: Output, entries: Any = None) -> None:
         self.memory, self.rank, self.size, self.output = memory, rank, size, output

@@ -43,7 +43,9 @@ class Block:
     dma: bool = setting(FLAG, "true if a device moves the block while the processor goes on")
     start: float = setting(CYCLES, "processor time to begin a block")
     per_packet: float = setting(CYCLES, "processor time for each packet", default=0)
-    bandwidth: float | None = setting(RATE, "rate at which a node moves a block", default=None)
+    bandwidth: float | None = setting(
+        RATE, "rate at which a node moves a block, by its device or else by copies of the processor", default=None
+    )
     strided_per_element: float = setting(CYCLES, "time for each element that does not follow the one before", default=0)
 
 

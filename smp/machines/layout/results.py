@@ -30,8 +30,8 @@ class Result:
     unit : str
         Unit of the terms.
     sets : tuple of str
-        Settings of the machine that were chosen so that it has this result. If there are none, the result was not used,
-        and agreement with it is evidence.
+        Settings of the machine, or tables of them, that were chosen so that it has this result. If there are none, the
+        result was not used, and agreement with it is evidence.
     what : str
         What was measured; may be empty.
     """

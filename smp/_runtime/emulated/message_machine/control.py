@@ -2,7 +2,7 @@
 
     a network of its own    barrier, combine.start + combine.per_word * words + ..., the same for a broadcast
     none                    messages up and down a tree: 2 * levels * (send + wire + receive), if the file has no
-                            formula for it
+                            formula for it; a barrier is such a walk or a combination of no words, the quicker one
 
 All processors have the result this long after the last of them has begun.  Messages of the program do not disturb
 it, and it does not disturb them.
@@ -58,8 +58,10 @@ class Control:
             word = vector.per_word + vector.per_word_level * levels
             return start * 1e12 / file.clock.hz, word * 1e12 / file.clock.hz
 
-        barrier = round(walk[0]) if control.barrier is None else picoseconds(control.barrier, file.clock.hz)
-        return cls(barrier, priced(control.combine), priced(control.broadcast or control.combine))
+        combine = priced(control.combine)
+        quickest = round(min(walk[0], combine[0]))
+        barrier = quickest if control.barrier is None else picoseconds(control.barrier, file.clock.hz)
+        return cls(barrier, combine, priced(control.broadcast or control.combine))
 
     def time(self, name: str, nbytes: int) -> int:
         """Return the time of a collective on values of the given number of bytes."""

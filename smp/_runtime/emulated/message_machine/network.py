@@ -64,11 +64,12 @@ class WireNetwork(QueueNetwork):
 
     def _load_of_block(self, nbytes: int, whole: bool) -> tuple[int, Load]:
         """Return the time in which the processor sends the packets of a block, and the block as the wires see it."""
-        software, packets = self._queues.software, self._queues.software.packets(nbytes)
+        software = self._queues.software
         if software.block_byte:
             return 0, Load(nbytes, round(nbytes * software.block_byte), True, software.receiving(1))
-        sending = packets * software.block_packet
-        return sending, Load(nbytes, sending, False, software.receiving(packets if whole else 1))
+        sending, copying = software.sending_block(nbytes) - software.block_start, round(nbytes * software.block_copy)
+        receiving = software.receiving_block(nbytes) if whole else software.receiving(1) + copying
+        return sending, Load(nbytes, sending, False, receiving)
 
     def taken(self, how: Callable[..., Any], networks: int) -> tuple[int, Packet] | None:
         interpreter, queues = running.interpreter, self._queues

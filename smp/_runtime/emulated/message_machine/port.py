@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -14,15 +15,16 @@ from ...shared_memory.port import SharedMemoryPort
 from ..clocked.emulator import ClockedEmulator
 from ..port import EmulatedPort, Whole
 from ..shared_memory_machine.accesses import Accesses
-from .control import Control
+from ..virtual_time import SECOND
+from .control import BROADCASTS, Control
 from .copies import Copies
 from .interrupts import Interrupts
 from .software import Software
 from .times import Times
 from .words import Words
 
-ROUNDS = 8
-"""Barriers whose latest arrivals are kept; at most three are open."""
+ROUNDS = 64
+"""Barriers whose latest arrivals are kept: those that are open, and those of one collective."""
 
 
 class Shared:
@@ -52,6 +54,7 @@ class MessagePort(EmulatedPort):
         self._emulator = cast("ClockedEmulator", processors.emulator)
         self._shared = shared
         self._landing = 0  # when the last block that this processor has written arrives
+        self._met: deque[tuple[int, int]] = deque(maxlen=ROUNDS)  # own arrivals at the last barriers: time and ticket
         if rank == 0:
             processors.emulator.compute = self._compute_of(processors)
             if shared.accesses is not None:
@@ -68,6 +71,7 @@ class MessagePort(EmulatedPort):
     def new_run(self) -> None:
         super().new_run()
         self._landing = 0
+        self._met.clear()
         if self.rank == 0:
             self._shared.copies.clear()
             self._shared.arrivals.clear()
@@ -117,6 +121,7 @@ class MessagePort(EmulatedPort):
         ticket = int(self.memory.sync[wait.ROUND])  # of the round that begins now
         arrivals, now = self._shared.arrivals, self._emulator.picoseconds()
         arrivals[ticket] = max(now, arrivals.get(ticket, 0))
+        self._met.append((now, ticket))
         arrivals.pop(ticket - ROUNDS, None)
         return super().arrive(description, vote, block)
 
@@ -130,8 +135,18 @@ class MessagePort(EmulatedPort):
     def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
         return self._within(timeout, description, vote)
 
-    def priced(self, name: str, read: int, written: int) -> None:
-        """Let a collective that has just ended take the time of this machine, of which a barrier is a part."""
-        control = self._shared.control
-        nbytes = max(read, written) if name.startswith(("broadcast", "gather")) else written
-        self._emulator.pass_picoseconds(max(0, control.time(name, nbytes) - control.barrier))
+    def priced(self, name: str, read: int, written: int, began: float, nbytes: int | None) -> None:
+        """Let a collective that has just ended take the time of this machine, after the last processor has begun it.
+
+        The barriers by which the runtime carries it out are a part of that time.
+        """
+        if nbytes is None:
+            nbytes = max(read, written) if name.startswith(BROADCASTS) else written
+        time = self._shared.control.time(name, nbytes)
+        start, now = round(began * SECOND), self._emulator.picoseconds()
+        first = next((ticket for arrived, ticket in self._met if arrived >= start), None)
+        if first is None:  # it was split: its barrier is over
+            over = now + time - self._shared.control.barrier
+        else:
+            over = self._shared.arrivals.get(first, now) + time
+        self._emulator.pass_picoseconds(max(0, over - now))

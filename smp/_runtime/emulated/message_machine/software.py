@@ -2,6 +2,9 @@
 
     sender      │ request or reply │ inject │ inject │ ...     a packet each; only the first one is dearer
     receiver    │ interrupt │ receive │ dispatch │             for each packet; ``interrupt`` only if it was interrupted
+
+    a block     by packets, as above; by a device, which writes it into memory while both processors go on; or by
+                copies of both processors, where there is a bandwidth but no device
                 │ poll_empty │                                 a poll that finds nothing
 
 Source: E. A. Brewer, Portable High-Performance Supercomputing, section 6.1.3 and figure 6-6.
@@ -46,7 +49,9 @@ class Software:
     block_start, block_packet : int
         Time to begin a block, and for each of its packets.
     block_byte : float
-        Time that a device needs for each byte of a block; 0 if the processor sends it by packets.
+        Time that a device needs for each byte of a block; 0 if there is none.
+    block_copy : float
+        Time in which a processor copies a byte of a block, where there is no device; 0 if it goes by packets.
     strided : int
         Time for each element of a block that does not follow the one before.
     copy_byte : float
@@ -66,6 +71,7 @@ class Software:
     block_start: int
     block_packet: int
     block_byte: float
+    block_copy: float
     strided: int
     copy_byte: float
 
@@ -80,7 +86,8 @@ class Software:
 
         beside = file.protocol is not None and file.protocol.processor
         interrupts = message.notify == "interrupt" and not beside
-        device = block is not None and block.dma and block.bandwidth is not None
+        byte = 1e12 / block.bandwidth if block is not None and block.bandwidth else 0.0
+        device = block is not None and block.dma
         return cls(
             request=time(message.request),
             reply=time(message.rpc),
@@ -94,7 +101,8 @@ class Software:
             payload=message.payload,
             block_start=time(message.request if block is None else block.start),
             block_packet=time(message.inject if block is None else block.per_packet),
-            block_byte=1e12 / block.bandwidth if device and block is not None and block.bandwidth else 0.0,
+            block_byte=byte if device else 0.0,
+            block_copy=0.0 if device else byte,
             strided=0 if block is None else time(block.strided_per_element),
             copy_byte=0.0 if processor is None else processor.copy_per_byte * 1e12 / file.clock.hz,
         )
@@ -113,8 +121,10 @@ class Software:
 
     def sending_block(self, nbytes: int) -> int:
         """Return the processor time to send a block."""
-        return self.block_start + (0 if self.block_byte else self.packets(nbytes) * self.block_packet)
+        packets = 0 if self.block_byte else self.packets(nbytes) * self.block_packet
+        return self.block_start + packets + round(nbytes * self.block_copy)
 
     def receiving_block(self, nbytes: int) -> int:
-        """Return the processor time to receive a block: of one packet that says so if a device has written it."""
-        return self.receiving(1 if self.block_byte else self.packets(nbytes))
+        """Return the processor time to receive a block: of all its packets, or of one and a copy of the whole."""
+        whole = self.block_byte or self.block_copy
+        return self.receiving(1 if whole else self.packets(nbytes)) + round(nbytes * self.block_copy)

@@ -48,7 +48,7 @@ class CachedPort(EmulatedPort):
         run = super().call
         return self._accesses.loop(self.rank, arrays, lambda: run(loop, arrays, args))
 
-    def priced(self, name: str, read: int, written: int) -> None:
+    def priced(self, name: str, read: int, written: int, began: float, nbytes: int | None) -> None:
         """Let a collective that has just ended take the time of the blocks that this processor wrote and read."""
         self._blocks(True, np.array([self.rank]), written)
         self._blocks(False, np.arange(self.size), -(-read // self.size))

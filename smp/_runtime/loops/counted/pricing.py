@@ -3,6 +3,8 @@
 machine file  [loops."name"]     1st        coefficients times the terms that the loop declares
 loop          cost=...           2nd        cycles
 counted                          3rd        operations times the prices in [processor.ops]
+
+The price of the loop "clear" is the table [processor.clear], unless it is among the loops of the file.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from smp.machines import MachineFile
 
     from .twins import Twins
+
+
+CLEAR = "clear"
+"""Name of the loop that clears memory."""
 
 
 class Pricing:
@@ -46,8 +52,11 @@ class Pricing:
     @classmethod
     def of_file(cls, machine: MachineFile) -> Pricing:
         """Return the prices of a machine file."""
-        ops = {} if machine.processor is None else {kind: getattr(machine.processor.ops, kind) for kind in KINDS}
-        return cls(machine.name, ops, machine.loops)
+        if machine.processor is None:
+            return cls(machine.name, {}, machine.loops)
+        ops, clear = machine.processor.ops, machine.processor.clear
+        known = {} if clear is None else {CLEAR: {"constant": clear.start, "per_byte": clear.per_byte}}
+        return cls(machine.name, {kind: getattr(ops, kind) for kind in KINDS}, {**known, **machine.loops})
 
     def declared(self, loop: Any) -> Price | None:
         """Return the declared price of a loop; None if it has to be counted."""

@@ -102,7 +102,7 @@ class Combining:
             total = self.stage.combine(agreed, asked)
             own = 0 if asked.scan else mine.nbytes // exchange.size  # bytes that are not read from shared memory
             written = 2 * mine.nbytes if asked.scan else mine.nbytes
-            exchange.record(asked.name, mine.itemsize, 2 * (mine.nbytes - own), written, began)
+            exchange.record(asked.name, mine.itemsize, 2 * (mine.nbytes - own), written, began, mine.nbytes)
         else:
             total = self._of_blocks(asked, exchange(asked.description, _block(asked), agreed, mine.itemsize))
         return asked.given_back(total)

@@ -66,10 +66,15 @@ class Exchange:
         self._tickets.settle()
         return self.port.clock()
 
-    def record(self, name: str, itemsize: int, read: int, written: int, began: float) -> None:
-        """Record a collective that has ended: the bytes that this processor has read and written."""
+    def record(
+        self, name: str, itemsize: int, read: int, written: int, began: float, nbytes: int | None = None
+    ) -> None:
+        """Record a collective that has ended: the bytes that this processor has read and written.
+
+        ``nbytes`` is the length of its value, if that is known.
+        """
         if self.port.priced is not None:
-            self.port.priced(name, read, written)
+            self.port.priced(name, read, written, began, nbytes)
         self.recorder.exchanged(name, itemsize, read, written, self.port.clock() - began)
 
     def agreed(self, name: str, mine: NDArray[Any]) -> str:

@@ -115,7 +115,7 @@ class _Plan:
 
     def _record(self, began: float) -> None:
         recorder = self._exchange.recorder
-        if recorder.going_on is not None:
+        if recorder.going_on is not None or self._port.priced is not None:
             self._exchange.record(*self._traffic, began)
             return
         name, itemsize, read, written = self._traffic

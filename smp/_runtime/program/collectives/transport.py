@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..port import Buffer
 from .exchange import WORD, Exchange
 from .in_slots import InSlots
@@ -44,12 +46,17 @@ class Transport:
         began = exchange.begin()
         if exchange.rank == root:
             length = slots.send(name, value)
-            exchange.record(name, WORD, length, length, began)
+            exchange.record(name, WORD, length, length, began, _nbytes(value))
             return value if out is None else out
         value, length = slots.receive(name, root, out)
-        exchange.record(name, WORD, length, 0, began)
+        exchange.record(name, WORD, length, 0, began, _nbytes(value))
         return value
 
     def gather(self, value: Any) -> list[Any]:
         """Gather; see `Processor.gather`."""
         return [unpacked(block) for block in self._exchange("gather", packed(value))]
+
+
+def _nbytes(value: Any) -> int | None:
+    """Return the bytes of an array; None for another value, of which only the length of its pickle is known."""
+    return value.nbytes if isinstance(value, np.ndarray) else None
