@@ -367,6 +367,39 @@ def test_wires_lose_nothing(name: str, contention: bool, posts: list[tuple[int, 
     assert not any(wires.left(node) for node in range(16))
 
 
+def test_messages_of_several_packets_come_whole_though_packets_overtake_each_other() -> None:
+    """In a fat tree, the packets of a message go up on different ways."""
+
+    def program(proc: smp.Processor) -> list[tuple[int, ...]]:
+        came: list[tuple[int, ...]] = []
+        note = proc.handler(lambda message, *numbers: came.append(numbers))
+        ask = proc.handler(lambda message, *numbers: message.reply(note, *numbers), replies=True)
+        for k in range(8):
+            proc.request((proc.rank * 5 + k * 7) % proc.size, ask, *range(k, k + 6))
+            proc.wait_until(lambda k=k: len(came) > k)  # type: ignore[misc]
+        return came
+
+    with smp.emulated(16, machine="cm5", fidelity="contention") as machine:
+        results = machine.run(program).results
+    assert results == [[tuple(range(k, k + 6)) for k in range(8)]] * 16
+
+
+def test_an_error_of_the_network_is_the_error_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(self: FreeWires, now: int) -> list[int]:
+        raise OSError("the wires are cut")
+
+    def program(proc: smp.Processor) -> None:
+        proc.send(1 - proc.rank, proc.handler(lambda message: None))
+        monkeypatch.setattr(FreeWires, "advance", cut)
+        proc.wait_until(lambda: False)
+
+    with (
+        smp.emulated(2, machine="cm5", fidelity="latency") as machine,
+        pytest.raises(smp.errors.ProcessorRaised, match="the wires are cut"),
+    ):
+        machine.run(program)
+
+
 def test_hops_of_each_kind_of_network() -> None:
     tree, mesh = hops(CM5.network, 64), hops(ALEWIFE.network, 64)
     cube = hops(machines.load("ipsc1").network, 16)

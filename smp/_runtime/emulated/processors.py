@@ -160,14 +160,15 @@ class EmulatedProcessors:
                 raise
             note = str(error).splitlines()[0]
         finally:
+            fault = emulator.fault  # a closed machine has forgotten it
             if emulator.forced:
                 self.close("processors that did not stop were ended in the middle of their work")
             blocks = [block for block, _, _ in self._allocations]
             self._allocations.clear()
             self._own.clear()
-        if emulator.fault is not None:  # raised in a stream that is not its processor's first
-            stream, fault = emulator.fault
-            failures.append(RaisedBy(stream.rank, raised(ports[stream.rank], fault)))
+        if fault is not None:  # raised in a stream that is not its processor's first
+            stream, raised_there = fault
+            failures.append(RaisedBy(stream.rank, raised(ports[stream.rank], raised_there)))
         if failures:
             failed = first(failures, int(abort[0])).error(answers, self.size)
             if note:

@@ -91,10 +91,15 @@ class Requests:
         C² of the threads' work.
     seed : int
         Seed of the random numbers, as for `smp.models.lopc.simulate`.
+    padding : int
+        Numbers of 8 bytes that each message carries in addition to those that it needs, which are four for a request of
+        one hop, and one for a reply.
     """
 
-    def __init__(self, proc: Processor, setting: Setting, work_variation: float = 1.0, seed: int = 0) -> None:
-        self._proc, self._waiting = proc, False
+    def __init__(
+        self, proc: Processor, setting: Setting, work_variation: float = 1.0, seed: int = 0, padding: int = 0
+    ) -> None:
+        self._proc, self._waiting, self._padding = proc, False, (0,) * padding
         c = proc.rank
         self._work = float(setting.work[c])
         self._occupancy = setting.occupancy.tolist()
@@ -116,7 +121,8 @@ class Requests:
             handlers = [self._occupancy[node] * self._draw_handler() for node in (*nodes, proc.rank)]
             self._waiting = True
             stops = zip(handlers, (*nodes[1:], proc.rank), strict=False)  # each handler, and where it sends the message
-            proc.request(nodes[0], self._request, *(number for stop in stops for number in stop), handlers[-1])
+            onward = [number for stop in stops for number in stop]
+            proc.request(nodes[0], self._request, len(nodes), *onward, handlers[-1], *self._padding)
             proc.wait_until(lambda: not self._waiting)
             ended.append(proc.clock())
             busy.append(work + sum(handlers))
@@ -126,19 +132,21 @@ class Requests:
         hops = self._route.hops()
         return [self._route.node() for _ in range(hops)]
 
-    def _requested(self, message: Message, took: float, to: int, *rest: float) -> None:
-        """Handle a request that goes to a node next, the last time as a reply; then come the same arguments of that."""
+    def _requested(self, message: Message, hops: int, took: float, to: int, *rest: float) -> None:
+        """Handle a request that has some hops left with this one, and then goes to a node, from the last as a reply."""
         self._proc.work(cycles=took)
-        if len(rest) > 2:
-            message.forward(self._request, *rest, to=to)
+        if hops > 1:
+            message.forward(self._request, hops - 1, *rest, to=to)
         else:
-            message.reply(self._reply, rest[0], to=to)
+            message.reply(self._reply, *rest, to=to)
 
-    def _replied(self, message: Message, took: float) -> None:
+    def _replied(self, message: Message, took: float, *padding: float) -> None:
         self._proc.work(cycles=took)
         self._waiting = False
 
 
-def requests(proc: Processor, setting: Setting, until: float, work_variation: float = 1.0, seed: int = 0) -> Cycles:
+def requests(
+    proc: Processor, setting: Setting, until: float, work_variation: float = 1.0, seed: int = 0, padding: int = 0
+) -> Cycles:
     """Run the cycles of a setting until a time, as an SPMD program; see `Requests`."""
-    return Requests(proc, setting, work_variation, seed).run(until)
+    return Requests(proc, setting, work_variation, seed, padding).run(until)

@@ -30,9 +30,19 @@ ARRIVALS, ROOM = 1, 2  # what a node is watched for
 SEED = 1
 
 
-@dataclass
+@dataclass(slots=True)
 class _Sent:
-    """A message or block under way: what it stands for, whether a device takes it, and the packets not yet taken."""
+    """A message or block under way.
+
+    Attributes
+    ----------
+    packet : object
+        What it stands for.
+    device : bool
+        Whether a device takes it.
+    left : int
+        Packets of it that were not taken yet.
+    """
 
     packet: Any
     device: bool
