@@ -6,7 +6,7 @@ import itertools
 from collections import defaultdict
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.packet_networks import HOP, KINDS, NANO, ON_LINK, network
 
@@ -176,6 +176,7 @@ def carried(net: Interconnect, packets: list[tuple[int, int, int, int]]) -> dict
     return found
 
 
+@settings(deadline=None)
 @given(traffic())
 def test_every_packet_arrives_once_at_its_node_and_none_is_faster_than_alone(
     case: tuple[str, int, list[tuple[int, int, int, int]]],
