@@ -61,15 +61,16 @@ def held() -> Figure:
 
 def busiest() -> Figure:
     most = collisions(TRIALS)
-    values = np.arange(2, 9)
+    least, largest = int(most.min()), int(most.max())
+    values = range(least, largest + 1)
     counts = [int((most == value).sum()) for value in values]
     marks = [
-        Mark(4.3, text="printed mean: 4.3", axis="y", colour=GREY, dash="dashed"),
-        Mark(float(most.mean()), text=f"our mean: {most.mean():.2f}", axis="y"),
+        Mark(4.3 - least, text="printed mean: 4.3", axis="y", colour=GREY, dash="dashed"),
+        Mark(float(most.mean()) - least, text=f"our mean: {most.mean():.2f}", axis="y"),
     ]
-    panel = Panel(
-        Axis("trials"), Axis("most transfers to one processor"), [Series("", counts, values, kind="bar")], marks=marks
-    )
+    bars = Series("", counts, range(len(values)), kind="bar")
+    names = Axis("most transfers to one processor", names=[str(value) for value in values])
+    panel = Panel(Axis("trials"), names, [bars], marks=marks)
     return Figure(
         "networks-7-4-collisions",
         f"Most of 64 random transfers that meet at one processor, in {TRIALS} trials (figure 7-4)",
@@ -92,6 +93,7 @@ def targets(found: Results) -> Figure:
         "Rates of blocks of 4 KB by the distribution of their targets (figure 7-5)",
         "The thesis does not say which loop it used; 5.3 MB/s lies between the two that are matched.",
         panels,
+        share_x="all",
         share_y="all",
     )
 

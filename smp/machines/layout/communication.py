@@ -91,8 +91,8 @@ class Network:
     )
     link_bandwidth: tuple[float, ...] | None = setting(
         Several(RATE),
-        "bandwidth of all links between two switches, in one direction, for each level from the nodes upward; "
-        "higher levels have the last one",
+        "bandwidth of all links between two switches, those of all channels, in one direction, for each level from the "
+        "nodes upward; higher levels have the last one",
         default=None,
     )
     link_cycles_per_packet: float | None = setting(

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.packet_networks import HOP, KINDS, ON_LINK, network, shifts
 
@@ -166,6 +166,7 @@ def all_blocks(draw: st.DrawFn) -> tuple[str, int, Blocks]:
     return draw(st.sampled_from(KINDS)), draw(st.integers(0, 99)), blocks
 
 
+@settings(deadline=None)
 @given(all_blocks())
 def test_blocks_are_sent_and_received_completely_and_a_repeat_is_equal(case: tuple[str, int, Blocks]) -> None:
     kind, seed, blocks = case

@@ -6,7 +6,7 @@ import itertools
 from collections import defaultdict
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.packet_networks import HOP, KINDS, NANO, ON_LINK, network
 
@@ -29,7 +29,7 @@ def test_a_lone_packet_passes_one_switch_and_its_link() -> None:
     assert net.next_event() is None
 
 
-def test_packets_wait_back_to_their_sender_if_nobody_takes_them() -> None:
+def test_packets_wait_back_to_their_sender_if_no_node_takes_them() -> None:
     """Two nodes: one packet in the input queue, one at the end of the first link, one in the output queue."""
     net = network("switch", 2)
     assert net.inject(0, 0, 1, 16, tag=0)  # on the link at once
@@ -176,6 +176,7 @@ def carried(net: Interconnect, packets: list[tuple[int, int, int, int]]) -> dict
     return found
 
 
+@settings(deadline=None)
 @given(traffic())
 def test_every_packet_arrives_once_at_its_node_and_none_is_faster_than_alone(
     case: tuple[str, int, list[tuple[int, int, int, int]]],

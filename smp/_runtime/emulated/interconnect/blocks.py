@@ -44,7 +44,7 @@ class Blocks:
     polls_in_barrier : bool
         False if a node receives nothing while it waits in a barrier.
     spread : float
-        The nodes begin at times from 0 to so many cycles, drawn from the seed.
+        The nodes begin at times that are drawn from 0 to this number of cycles.
     """
 
     targets: ArrayLike

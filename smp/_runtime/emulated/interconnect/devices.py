@@ -33,7 +33,7 @@ from .transfers import transfers_of
 
 
 @inline
-def _tell(header: Words, node: int, now: int) -> None:
+def _wake_processor(header: Words, node: int, now: int) -> None:
     if node_of(header, node)[ASLEEP] & FOR_DEVICES != 0:
         wake(header, node, now)
 
@@ -59,7 +59,7 @@ def send(header: Words, node: int, now: int) -> None:
             row[WINDOW_LEFT] -= 1
             set_timer(header, actor, now + header[PACE])
             if row[WINDOW_LEFT] == 0:
-                _tell(header, node, now)
+                _wake_processor(header, node, now)
             return
     row[SENDER] = WAITING
     set_timer(header, actor, NEVER)
@@ -78,7 +78,7 @@ def receive(header: Words, node: int, now: int) -> None:
             discard(header, node, channel, now)
             row[GOT] += 1
             set_timer(header, actor, now + header[PACE])
-            _tell(header, node, now)
+            _wake_processor(header, node, now)
             return
         time = min(time, came)
     set_timer(header, actor, time)

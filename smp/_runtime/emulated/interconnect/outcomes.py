@@ -1,4 +1,4 @@
-"""What is known of a network after a run: its counters, the times of the nodes, the packets bound for each node."""
+"""Results of a run on a network: its counters, the times of the nodes, the packets that were under way to each node."""
 
 from __future__ import annotations
 
