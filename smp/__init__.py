@@ -42,7 +42,7 @@ from ._runtime.memory.cells import Cells
 from ._runtime.program.collectives import patterns
 from ._runtime.program.collectives.segments import ARRAY, ELEMENT, NONE, Boundary
 from ._runtime.program.collectives.tickets import Ticket
-from ._runtime.program.messages.messenger import Message
+from ._runtime.program.messages.message import Message
 from ._runtime.program.messages.networks import BOTH, EITHER, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, RIGHT
 from ._runtime.program.processor import Processor
 from ._runtime.program.records.log import last_entries

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import smp
-from smp.kernels.messages.requests import model_machine, requests
+from smp.kernels.messages.request_cycles import model_machine, requests
 from smp.models.lopc import all_to_all_pattern, client_server_pattern
 from smp.models.lopc.machine import Machine
 from smp.models.lopc.setting import Setting, checked_setting

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smp
+from smp._runtime.emulated.this_computer.memory import SharedMemory
 from smp._runtime.emulated.this_computer.recorded import Recorded
 from smp._runtime.emulated.this_computer.stopwatch import TRIALS, Stopwatch
 from smp._runtime.loops.atomics import fetch_add, load
 from smp.errors import ProfileError
 from smp.profiles import Profile, ThisComputer
 
-MICRO, NANO = 1e-6, 1e-9
+MICRO, NANO, PICO = 1e-6, 1e-9, 1e-12
 WORDS = 100_000
 """Words of an array that no cache holds."""
 
@@ -91,6 +92,18 @@ def test_a_barrier_takes_the_measured_time_and_a_hand_over_for_each_further_proc
     p: int, bounds: str, us: float
 ) -> None:
     assert run(p, barriers, of=computer(bounds)).results == pytest.approx([us * MICRO] * p)
+
+
+@pytest.mark.parametrize(("bounds", "ns"), [("optimistic", 1.0), ("pessimistic", 10.0)])
+@pytest.mark.parametrize(("dtype", "words"), [("<f8", 1.0), ("<f4", 0.5)])
+def test_a_loop_over_a_global_array_takes_longer_by_one_of_two_bounds(
+    bounds: str, ns: float, dtype: str, words: float
+) -> None:
+    """If both processors copy, a word takes 1 ns longer in order, and 10 ns longer in any order."""
+    with smp.emulated(2, machine=computer(bounds)) as machine:
+        array = machine.array(np.zeros(WORDS, dtype))
+        memory = SharedMemory(computer(bounds), 2)
+        assert memory.loop([array], 1000) * PICO == pytest.approx(1000 * words * ns * NANO)
 
 
 def test_a_barrier_is_over_when_the_last_has_come() -> None:

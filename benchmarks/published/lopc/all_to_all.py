@@ -124,7 +124,9 @@ def _table(title: str, groups: list[Group]) -> Table:
         logp = [one.error_of_logp for _, one in group]
         noise = [one.noise for _, one in group]
         of_lopc = (min(lopc), float(np.median(lopc)), max(lopc))
-        rows.append([name, len(group), *of_lopc, min(logp), float(np.median(logp)), float(np.median(noise)), max(noise)])
+        rows.append(
+            [name, len(group), *of_lopc, min(logp), float(np.median(logp)), float(np.median(noise)), max(noise)]
+        )
     return Table(f"{title}: errors of the response time, and half of its 95% interval", columns, rows)
 
 

@@ -40,7 +40,9 @@ def part(quick: bool) -> Part:
         figures.append(_figure(work, servers, curve))
     same = max(abs(np.array(apart) / np.array(curves[WORKS[1]]) - 1))
     what = "change of the throughput by protocol processors, most"
-    rows.append(Row(f"W = {WORKS[1]:g}", what, "none: a thread that waits has no work", 100 * same, "%", "pred", 0, 0.01))
+    rows.append(
+        Row(f"W = {WORKS[1]:g}", what, "none: a thread that waits has no work", 100 * same, "%", "pred", 0, 0.01)
+    )
     data = {f"{work:g}": {"servers": servers, "throughput": curve} for work, curve in curves.items()}
     return Part("client-server", rows, figures=figures, tables=tables, data=data)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import smp
 from smp._computer.limits import usable_cpus
-from smp.kernels.messages.requests import Cycles, model_machine, requests
+from smp.kernels.messages.request_cycles import Cycles, model_machine, requests
 from smp.machines import MachineFile
 from smp.models.lopc import Estimate, all_to_all_pattern, client_server_pattern, general
 from smp.models.lopc.setting import Setting, checked_setting

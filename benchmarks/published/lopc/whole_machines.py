@@ -111,9 +111,7 @@ def _model(case: Case, times: Times) -> float:
 def _rows(name: str, cases: list[Case], free: list[Found], shared: list[Found]) -> list[Row]:
     changes = [one.measured / other.measured - 1 for one, other in zip(shared, free, strict=True)]
     demanded = [
-        change
-        for case, change in zip(cases, changes, strict=True)
-        if case.handler >= LEAST_BODY and not case.padding
+        change for case, change in zip(cases, changes, strict=True) if case.handler >= LEAST_BODY and not case.padding
     ]
     what = f"change of R by contention, handlers >= {LEAST_BODY:g} cycles, 8 words"
     return [

@@ -38,7 +38,7 @@ class SharedMemory:
     def __init__(self, computer: ThisComputer, size: int) -> None:
         self._computer, self._size = computer, size
         self._ps_of_a_byte = SECOND / computer.bandwidth(size)
-        self._alone = computer.python and size == 1  # all is measured, and nobody else is there
+        self._alone = computer.python and size == 1  # all is measured, and no other processor is there
         self._word, self._line = computer.word_bytes, computer.line_bytes
         self._known: dict[tuple[Family, float, float, bool, bool], int] = {}
         self.begin()
@@ -57,13 +57,17 @@ class SharedMemory:
         return self._charged(family, moved / self._word, array.nbytes / self._word, writes, self._computer.python)
 
     def loop(self, arrays: Sequence[GlobalArray], count: int) -> int:
-        """Return the time to charge for a loop on global arrays, which is measured, in ps."""
+        """Return the time to charge for a loop on global arrays, which is measured, in ps.
+
+        Nobody can see in which order a loop takes the elements: the bounds are Good and Random.
+        """
         if self._alone:
             return 0
-        footprint = sum(array.nbytes for array in arrays)
+        footprint, nbytes = sum(array.nbytes for array in arrays), count * arrays[0].dtype.itemsize
         if footprint > self._computer.private_bytes:
-            self.move(count * arrays[0].dtype.itemsize)
-        return self._charged("random", count, footprint / self._word, writes=False, measured=True)
+            self.move(nbytes)
+        family: Family = "good" if self._computer.optimistic else "random"
+        return self._charged(family, nbytes / self._word, footprint / self._word, writes=False, measured=True)
 
     def move(self, nbytes: float) -> None:
         """Count bytes that the memory has to move in this phase."""
