@@ -136,7 +136,7 @@ def test_a_program_may_send_while_a_handler_runs_but_the_handler_may_not() -> No
             machine.run(program, True)
 
 
-def test_owners_serve_copies_beside_their_programs() -> None:
+def test_owners_serve_copies_while_their_programs_run() -> None:
     def debts(file: machines.MachineFile) -> list[int]:
         copies = Copies(2, Software.of(file), Times(file, 2))
         with smp.emulated(2, machine=file, fidelity="latency") as machine:

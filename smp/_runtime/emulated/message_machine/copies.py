@@ -8,7 +8,7 @@
 The owner of an element is the processor whose ``proc.block`` has its place in the flat array.  It serves one request
 or block after another, in the order in which the others make their copies.  What it has served is a debt, which it
 pays when it next comes to a copy or a barrier; while it waits at a barrier, serving takes no time of its own.  Where
-handlers run beside the program, it has no debts.
+handlers run on a processor of their own, it has no debts.
 
 The values themselves are copied at once: a superstep reads nothing that is written in it.
 """
@@ -83,7 +83,7 @@ class Copies:
 
     def serve(self, owner: int, arrival: int, work: int) -> int:
         """Return when an owner has done some work for another processor, which arrives at a time."""
-        if not self._software.beside:
+        if not self._software.own_processor:
             self.debts[owner] += work
         self._busy[owner] = max(arrival, self._busy[owner]) + work
         return self._busy[owner]

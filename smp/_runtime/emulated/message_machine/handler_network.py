@@ -1,4 +1,4 @@
-"""The network of a processor whose handlers run on a processor of their own, beside the program.
+"""The network of a processor whose handlers run on a processor of their own.
 
     program          work ──────────────────────────────────▶ waits until a handler has run
     handlers             a packet comes: handler ─ handler ─ ... until none is left

@@ -104,7 +104,7 @@ class WireNetwork(QueueNetwork):
         status = super()._asleep(networks, room, ticket, deadline)
         queues.wires.polls(self._rank, False)
         software = queues.software
-        poll = 0 if software.interrupts or software.beside else software.poll
+        poll = 0 if software.interrupts or software.own_processor else software.poll
         if status == wait.OK and poll and any(networks >> k & 1 and queues.has_packet(k, self._rank) for k in (0, 1)):
             interpreter.pass_picoseconds(-(interpreter.picoseconds() - began) % poll)  # to the end of a poll
         return status

@@ -30,7 +30,7 @@ from .times import Times
 from .wires import FreeWires, Wires
 
 LATENCY, CONTENTION = "latency", "contention"
-"""Whether packets meet in the network: they do not, or they do."""
+"""The two fidelities: packets do not meet in the network, or they do."""
 
 
 class WireKind:
@@ -55,7 +55,7 @@ class WireKind:
         return queues.WireQueues(size, self._software, OneChannel(wires) if interface.channels == 1 else wires)
 
     def of_a_processor(self) -> type[QueueNetwork]:
-        return HandlerNetwork if self._software.beside else WireNetwork
+        return HandlerNetwork if self._software.own_processor else WireNetwork
 
 
 def message_machine(file: MachineFile, size: int, fidelity: str) -> Parts:
@@ -72,7 +72,7 @@ def message_machine(file: MachineFile, size: int, fidelity: str) -> Parts:
         Prices(_steps(), 0, 0, file.clock.hz),
         Priced(file),
         WireKind(file, software, times, fidelity),
-        port=partial(HandlerPort if software.beside else MessagePort, shared=shared),
+        port=partial(HandlerPort if software.own_processor else MessagePort, shared=shared),
         name=file.name,
         timed=True,
         by_address=not by_lines,

@@ -42,8 +42,8 @@ class Software:
         Time from an interrupt to its handler; 0 on a machine that polls.
     interrupts : bool
         Whether a packet interrupts the program.
-    beside : bool
-        Whether handlers run on a processor of their own, beside the program.
+    own_processor : bool
+        Whether handlers run on a processor of their own.
     payload : int
         Bytes of data in a packet.
     block_start, block_packet : int
@@ -66,7 +66,7 @@ class Software:
     poll: int
     interrupt: int
     interrupts: bool
-    beside: bool
+    own_processor: bool
     payload: int
     block_start: int
     block_packet: int
@@ -84,8 +84,8 @@ class Software:
         def time(cycles: float) -> int:
             return picoseconds(cycles, file.clock.hz)
 
-        beside = file.protocol is not None and file.protocol.processor
-        interrupts = message.notify == "interrupt" and not beside
+        own_processor = file.protocol is not None and file.protocol.processor
+        interrupts = message.notify == "interrupt" and not own_processor
         byte = 1e12 / block.bandwidth if block is not None and block.bandwidth else 0.0
         device = block is not None and block.dma
         return cls(
@@ -97,7 +97,7 @@ class Software:
             poll=time(message.poll_empty),
             interrupt=0 if processor is None or not interrupts else time(processor.interrupt),
             interrupts=interrupts,
-            beside=beside,
+            own_processor=own_processor,
             payload=message.payload,
             block_start=time(message.request if block is None else block.start),
             block_packet=time(message.inject if block is None else block.per_packet),

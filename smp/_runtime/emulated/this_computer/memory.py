@@ -59,7 +59,7 @@ class SharedMemory:
     def loop(self, arrays: Sequence[GlobalArray], count: int) -> int:
         """Return the time to charge for a loop on global arrays, which is measured, in ps.
 
-        Nobody can see in which order a loop takes the elements: the bounds are Good and Random.
+        The machine does not see in which order a loop takes the elements: the bounds are Good and Random.
         """
         if self._alone:
             return 0

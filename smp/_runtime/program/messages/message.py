@@ -9,7 +9,7 @@ from .networks import BOTH, On
 
 
 class Answering(Protocol):
-    """What sends the answers of a handler: the messenger of its processor."""
+    """The sender of the answers of a handler: the messenger of its processor."""
 
     def replied(self, message: Message, runs: Handler, to: int, handler: Handler, args: tuple[Any, ...], /) -> bool: ...
     def reply(
