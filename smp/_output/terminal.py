@@ -40,9 +40,9 @@ def report(parts: Sequence[Part], width: int | None = None, bold: bool = False) 
         blocks: list[Lines] = []
         for table in part.tables:
             block = list(_lines(table, width, bold))
-            if table.own_processor:
-                left = _stacked(blocks[-table.own_processor :])
-                blocks[-table.own_processor :] = _side_by_side(left, block, width, bold)
+            if table.beside:
+                left = _stacked(blocks[-table.beside :])
+                blocks[-table.beside :] = _side_by_side(left, block, width, bold)
             else:
                 blocks.append(block)
         found += [*_stacked(blocks), ""]

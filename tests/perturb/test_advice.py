@@ -57,7 +57,7 @@ def test_conditional_effects_are_differences_of_means():
     a, b = made.levels[:, 0] > 0, made.levels[:, 1] > 0
     at = conditional(found, "a", "b")
     assert at.without == pytest.approx(responses[:, a & ~b].mean() - responses[:, ~a & ~b].mean())
-    assert at.own_processor == pytest.approx(responses[:, a & b].mean() - responses[:, ~a & b].mean())
+    assert at.beside == pytest.approx(responses[:, a & b].mean() - responses[:, ~a & b].mean())
     rng = np.random.default_rng(1)
     many = [conditional(analyse(made, rng.normal(0, 1, (2, 8))), "a", "b") for _ in range(500)]
     deviation = math.sqrt(np.mean([one.uncertainty**2 for one in many]))
@@ -80,7 +80,7 @@ def test_in_table_2_swap_hides_all_other_effects():
     assert [one.hidden for one in found] == ["s_lock()", "code1", "pop()", "push()"]
     assert {one.by for one in found} == {"swap()"}
     assert found[0].without == pytest.approx(1.98 + 1.84, abs=0.02)
-    assert found[0].own_processor == pytest.approx(1.98 - 1.84, abs=0.03)
+    assert found[0].beside == pytest.approx(1.98 - 1.84, abs=0.03)
     assert found[0].aliases == ("bubble_sort()&code1",)
 
 
@@ -90,7 +90,7 @@ def test_one_of_two_simultaneous_parts_hides_the_other():
     (one,) = saturations(found)
     assert (one.hidden, one.by) == ("left", "right")
     assert one.without == pytest.approx(2, abs=0.2)
-    assert one.own_processor == pytest.approx(0, abs=0.2)
+    assert one.beside == pytest.approx(0, abs=0.2)
     assert alone(found)["left"][0] == pytest.approx(2, abs=0.2)
     assert alone(found)["right"][0] == pytest.approx(19, abs=0.2)
     assert found.effect("right") == pytest.approx(18, abs=0.2)
@@ -104,7 +104,7 @@ def test_an_interaction_within_the_noise_of_conditional_effects_hides_nothing():
     assert likely_pairs(found) == [("a", "b")]
     assert not saturations(found)
     (one,) = saturations(replace(found, effects=np.array([-3.6, 10, 3.6])))
-    assert (one.hidden, one.without, one.own_processor) == ("a", -7.2, 0.0)
+    assert (one.hidden, one.without, one.beside) == ("a", -7.2, 0.0)
 
 
 @settings(max_examples=30, deadline=None)
@@ -154,7 +154,7 @@ def test_of_two_places_that_wait_for_each_other_the_effect_alone_promises_too_mu
     delayed, spent = {"a": 2.0, "b": 2.0}, {"a": 10.0, "b": 10.0}
     for single, promised in ((False, 5.0), (True, 10.0)):
         assert [row.gain for row in gains(found, delayed, spent, single)] == pytest.approx([promised] * 2, abs=0.2)
-    assert conditional(found, "a", "b").own_processor == pytest.approx(0, abs=0.05)
+    assert conditional(found, "a", "b").beside == pytest.approx(0, abs=0.05)
 
 
 def test_next_steps_of_a_resolution_iv_screening():

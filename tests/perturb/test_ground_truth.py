@@ -122,7 +122,7 @@ def test_delaying_all_other_places_shows_the_faster_place_in_slow_motion(emulate
     true = time_of(machine, branches, works) - time_of(machine, branches, faster(works, "long", 0.5))
     effect = conditional(found, "long", "short")
     assert true == pytest.approx(20e-6, abs=3e-6)
-    assert effect.own_processor / 2 == pytest.approx(true, abs=3e-6)
+    assert effect.beside / 2 == pytest.approx(true, abs=3e-6)
     assert effect.without / 2 == pytest.approx(50e-6)  # the cost if it were slower
 
 

@@ -12,7 +12,7 @@ from smp._runtime.emulated.local_work import Bytes, Charged, LoopCharge, Priced
 from smp._runtime.emulated.measured_work import Measured, size_class
 from smp._runtime.loops.counted.pricing import Pricing
 from smp._runtime.loops.declarations import KINDS
-from smp._runtime.loops.interpreter import Done, here
+from smp._runtime.loops.interpreter import here
 
 ALEWIFE = smp.machines.load("alewife")
 
@@ -58,10 +58,10 @@ class Virtual:
     def __init__(self, work: Any) -> None:
         self.work, self.time = work, 0
 
-    def charge(self, loop: Any, args: Any, options: Any) -> Done:
+    def run_local(self, loop: Any, args: Any, options: Any) -> Any:
         result, cycles = self.work.run(loop, args, options)
         self.time += cycles
-        return Done(result)
+        return result
 
     def __enter__(self) -> "Virtual":
         here.interpreter = self  # type: ignore[assignment]

@@ -460,6 +460,23 @@ def test_an_operation_on_a_word_of_another_processor_is_a_request_and_a_reply() 
     assert others == pytest.approx([trip] * 3, abs=1e-1)
 
 
+def test_a_word_has_its_owner_even_where_the_memory_of_another_array_was() -> None:
+    def program(proc: smp.Processor, words: smp.GlobalArray, k: int) -> float:
+        start = proc.clock()
+        if proc.rank == 1:
+            fetch_add(words.view, k, 1)
+        return proc.clock() - start
+
+    def taken(length: int) -> list[float]:
+        words = machine.zeros(length, np.int64)
+        return [machine.run(program, words, k).results[1] for k in (0, length - 1)]
+
+    with smp.emulated(2, machine="cm5") as machine:
+        far, own = taken(100)
+        assert far > 10 * own
+        assert taken(10) == [far, own]
+
+
 def test_many_requests_to_one_processor_queue_there() -> None:
     def program(proc: smp.Processor, words: Any) -> float:
         proc.barrier()

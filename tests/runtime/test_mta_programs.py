@@ -55,7 +55,7 @@ def test_additions_to_one_word_are_114_cycles_apart_on_all_processors_together(p
 
 
 def waited(length: float) -> float:
-    """Return the cycle at which a processor goes on that waits for a cell, which another fills after so many cycles."""
+    """Return the cycles that a processor waits for a cell; another one fills it after the given number of cycles."""
 
     def program(proc: smp.Processor, cells: Any) -> float:
         if proc.rank == 0:

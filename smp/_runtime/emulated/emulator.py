@@ -26,7 +26,7 @@ from greenlet import getcurrent, greenlet
 
 from smp.errors import Aborted, LivelockError
 
-from ..loops.interpreter import Done, here
+from ..loops.interpreter import here
 from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
@@ -246,13 +246,13 @@ class Emulator(ABC):
         """Return the runtime's entry points as the streams call them."""
         return entries
 
-    def charge(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Done:
-        """Run a loop over local data, and advance virtual time by its price."""
+    def run_local(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Run a loop over local data, and advance virtual time by its price; return its result."""
         if self.witnessed:
             args, options = handed(loop, args, options)
         charged = self._work.run(loop, args, options)
         self.compute(self.of_cycles(charged.cycles))
-        return Done(charged.result)
+        return charged.result
 
     def of_cycles(self, cycles: float) -> int:
         """Return the picoseconds of a number of cycles of the machine."""

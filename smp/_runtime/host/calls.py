@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +20,7 @@ GRACE = 0.5  # seconds for the other processors to notice a failure by themselve
 STOPPED = 5.0  # seconds for a call to fail after its processors were killed
 
 
-class Calls:
+class Calls(ABC):
     """The calls of one machine.
 
     Attributes
@@ -41,25 +42,25 @@ class Calls:
         self._stopped = False
         self._calling = threading.Lock()
 
+    @abstractmethod
     def _alive(self) -> Collection[int]:
         """Return the ranks whose end has not been reported."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _kill(self, rank: int) -> None:
         """Kill a processor."""
-        raise NotImplementedError
 
     def _seen(self, rank: int) -> Place:
         """Return where a processor was seen last."""
         return Place()
 
+    @abstractmethod
     def _first(self, failures: Sequence[Failure]) -> Failure:
         """Return the failure that an error reports, of those that have come."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self, why: str, patience: float = GRACE) -> None:
         """End the processors and wait until they are gone; they get ``patience`` seconds to end by themselves."""
-        raise NotImplementedError
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
         """Raise `Unsupported`: no steps are kept."""

@@ -29,7 +29,7 @@ from ..source.lines import wraps_users
 from . import keys, machine_code
 from .code_folder import cache_folder
 from .declarations import DECLARED, Declaration, Given, declaration
-from .interpreter import INTERPRETED, Done, here
+from .interpreter import INTERPRETED, here
 from .python_calls import Form
 
 P = ParamSpec("P")
@@ -219,10 +219,7 @@ def _local(function: Callable[P, R], declares: Declaration | None) -> Callable[P
         nonlocal dispatcher
         try:
             if here.interpreter is not None:
-                charged = here.interpreter.charge(call, args, kwargs)
-                if isinstance(charged, Done):
-                    return cast("R", charged.result)
-                args, kwargs = cast("Any", charged)
+                return cast("R", here.interpreter.run_local(call, args, kwargs))
             if dispatcher is None:
                 dispatcher = _dispatcher(function)
             return dispatcher(*args, **kwargs)

@@ -2,24 +2,17 @@
 
 primitive called from Python     -> interpreter.step(meaning, args)       one step of one stream
 loop made by ``stream``          -> its Python source, primitive by primitive; or interpreter.machine_code(function)
-loop made by ``local``           -> interpreter.charge(loop, args, options), which may run it; else its machine code,
-                                    as on the host
+loop made by ``local``           -> interpreter.run_local(loop, args, options), which runs it and advances virtual time
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 INTERPRETED = object()
 """Stands for the result of a loop that did not run, because its source has to be interpreted."""
-
-
-class Done(NamedTuple):
-    """A loop over local data has run, with this result."""
-
-    result: Any
 
 
 class Interpreter(Protocol):
@@ -28,13 +21,8 @@ class Interpreter(Protocol):
     def step(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Carry out one primitive when it is this stream's turn."""
 
-    def charge(
-        self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]] | Done:
-        """Advance virtual time by the cost of a loop over local data; return the arguments for its machine code.
-
-        It may run the loop itself, to count its operations; it then returns the result, as `Done`.
-        """
+    def run_local(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Run a loop over local data, and advance virtual time by its price; return its result."""
 
     def machine_code(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """Return machine code of a loop that makes the same steps; None if its source is interpreted.

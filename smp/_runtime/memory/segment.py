@@ -83,6 +83,8 @@ class Segment:
         Kind of pages that large blocks of a new segment are in; see `Pages`.
     start : int
         Offset of the first block of a new segment.
+    allocations : int
+        Number of blocks that were allocated so far.
     """
 
     def __init__(self, fd: int | None = None, header: int = PAGE, pool: bool = False) -> None:
@@ -99,7 +101,7 @@ class Segment:
         self.witness: Witness | None = None  # records how its arrays are used
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
         self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks: a Ctrl-C during a callback would be lost
-        self._taken = 0
+        self.allocations = self._taken = 0
         self._lock = threading.Lock()
         self._returned: collections.deque[tuple[int, int]] = collections.deque()
         for inode in [inode for inode, other in attached.items() if other() is None]:
@@ -158,6 +160,7 @@ class Segment:
             start = self._run_of(length, align)
             block = Block(self, start, nbytes)
             self._taken += length
+            self.allocations += 1
             self._blocks[start] = weakref.ref(block)
             weakref.finalize(block, self._give_back, start, length).atexit = False
         self.ask_for_huge_pages(start, length)

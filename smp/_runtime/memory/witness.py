@@ -190,7 +190,7 @@ def plain(thing: Any) -> Any:
 def handed(loop: Callable[..., Any], args: Any, options: Any) -> tuple[Any, Any]:
     """Return a compiled loop's arguments with plain arrays for witnessed ones; note the call if there are such arrays.
 
-    Only `Emulator.charge`, which the loop calls, may call this: the frame that is noted, the caller of the loop, is
+    Only `Emulator.run_local`, which the loop calls, may call this: the frame that is noted, the caller of the loop, is
     three frames up.
     """
     arrays = list(_all_of((args, options)))

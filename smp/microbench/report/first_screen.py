@@ -178,7 +178,7 @@ def _synchronisation(profile: Profile, notes: Notes, beside: int) -> Iterator[Ta
         rows.append([notes.cell(name, name, row), *ns])
     if rows:
         columns = (text(), Column("", "ns"), Column("Python", "ns"))
-        yield Table(f"Synchronisation{notes.section('synchronisation', found)}", columns, rows, own_processor=own_processor)
+        yield Table(f"Synchronisation{notes.section('synchronisation', found)}", columns, rows, beside=beside)
 
 
 def _programs(profile: Profile, notes: Notes) -> Iterator[tuple[str, str]]:

@@ -122,7 +122,7 @@ def next_steps(
         say(
             one.by,
             "smaller delay",
-            f"with this delay, {one.hidden} has almost no effect ({short(one.own_processor, 2)}{unit})",
+            f"with this delay, {one.hidden} has almost no effect ({short(one.beside, 2)}{unit})",
         )
     steps = [Step(factor, action, "; ".join(why)) for (factor, action), why in reasons.items()]
     return sorted(steps, key=lambda step: list(effects).index(step.factor))

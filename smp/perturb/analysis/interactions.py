@@ -48,7 +48,7 @@ def conditional(analysis: Analysis, factor: str, given: str) -> Conditional:
     >>> from smp.perturb.designs.by_name import fractional
     >>> from smp.perturb.analysis.effects import analyse
     >>> found = conditional(analyse(fractional("2^2"), [[1, 3, 5, 5], [1, 3, 5, 5]]), "a", "b")
-    >>> found.without, found.own_processor
+    >>> found.without, found.beside
     (2.0, 0.0)
     """
     design = analysis.design
@@ -106,7 +106,7 @@ def saturations(analysis: Analysis) -> list[Saturation]:
         hidden, by = sorted(pair, key=lambda factor: abs(analysis.effect(factor)))
         at = conditional(analysis, hidden, by)
         nothing = max(analysis.factor * at.uncertainty, _LEFT * abs(at.without))
-        if abs(at.own_processor) <= nothing < abs(at.without):
+        if abs(at.beside) <= nothing < abs(at.without):
             others = analysis.design.aliases("&".join(pair), order=2)
-            found.append(Saturation(hidden, by, at.without, at.own_processor, others))
+            found.append(Saturation(hidden, by, at.without, at.beside, others))
     return sorted(found, key=lambda one: -abs(one.without))

@@ -44,6 +44,7 @@ class Words:
         self._segment, self._size = processors.segment, processors.size
         self._software, self._times, self._copies = software, times, copies
         self._last: dict[int, int] = {}  # the cell of the operation that each stream has begun
+        self._allocations = 0  # of the segment, when the blocks were listed
         self._starts: list[int] = []
         self._lengths: list[int] = []
 
@@ -85,14 +86,10 @@ class Words:
         """Return the owner of the word at an offset of the segment; -1 for a word of the runtime."""
         if offset < self._segment.start:
             return -1
-        if not self._covers(offset):
-            blocks = self._segment.blocks()
+        if self._allocations != self._segment.allocations:  # a new block may lie where another one was
+            blocks, self._allocations = self._segment.blocks(), self._segment.allocations
             self._starts, self._lengths = [start for start, _ in blocks], [length for _, length in blocks]
-            if not self._covers(offset):
-                return -1
         k = bisect.bisect_right(self._starts, offset) - 1
+        if k < 0 or offset >= self._starts[k] + self._lengths[k]:
+            return -1
         return (offset - self._starts[k]) * self._size // self._lengths[k]
-
-    def _covers(self, offset: int) -> bool:
-        k = bisect.bisect_right(self._starts, offset) - 1
-        return k >= 0 and offset < self._starts[k] + self._lengths[k]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from ...loops.interpreter import INTERPRETED, Done
+from ...loops.interpreter import INTERPRETED
 from ...protocols.entry_points import Core
 from ..clocked.emulator import ClockedEmulator
 from ..local_work import LoopWork
@@ -84,10 +84,10 @@ class ComputerEmulator(ClockedEmulator):
         finally:
             self.watch.go(ran)
 
-    def charge(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Done:
+    def run_local(self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         ran = self.watch.stop()
         try:
-            return super().charge(loop, args, options)
+            return super().run_local(loop, args, options)
         finally:
             self.watch.go(ran)
 

@@ -167,8 +167,8 @@ def _nanoseconds(when: str, number: int) -> list[str]:
     return [
         f"  {name}.at = inttoptr {when} to ptr",
         f"  {name}.seconds = load i64, ptr {name}.at",
-        f"  {name}.own_processor = getelementptr i64, ptr {name}.at, i64 1",
-        f"  {name}.rest = load i64, ptr {name}.own_processor",
+        f"  {name}.beside = getelementptr i64, ptr {name}.at, i64 1",
+        f"  {name}.rest = load i64, ptr {name}.beside",
         f"  {name}.whole = mul i64 {name}.seconds, 1000000000",
         f"  {name}.ns = add i64 {name}.whole, {name}.rest",
     ]
@@ -182,8 +182,8 @@ def _clock(pointer: str, number: int) -> list[str]:
         f"  {name}.seconds = sdiv i64 {name}.now, 1000000000",
         f"  {name}.rest = srem i64 {name}.now, 1000000000",
         f"  store i64 {name}.seconds, ptr {pointer}",
-        f"  {name}.own_processor = getelementptr i64, ptr {pointer}, i64 1",
-        f"  store i64 {name}.rest, ptr {name}.own_processor",
+        f"  {name}.beside = getelementptr i64, ptr {pointer}, i64 1",
+        f"  store i64 {name}.rest, ptr {name}.beside",
     ]
 
 
