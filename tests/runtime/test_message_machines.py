@@ -390,8 +390,9 @@ def test_an_error_of_the_network_is_the_error_of_the_run(monkeypatch: pytest.Mon
 
     def program(proc: smp.Processor) -> None:
         proc.send(1 - proc.rank, proc.handler(lambda message: None))
-        monkeypatch.setattr(FreeWires, "advance", cut)
         proc.wait_until(lambda: False)
+
+    monkeypatch.setattr(FreeWires, "advance", cut)  # here: the program's own copy of the fixture would never undo it
 
     with (
         smp.emulated(2, machine="cm5", fidelity="latency") as machine,

@@ -33,7 +33,7 @@ class Times:
         assert network is not None
         self._software = Software.of(file)
         self._latency, self._hop = picoseconds(network.latency, hz), network.hop * SECOND / hz
-        self._on_a_link = _link_time(network, hz)
+        self._on_a_link = _link_time(network, hz, file.interface.channels if file.interface else 1)
         self.hops = hops(network, size)
 
     def message(self, source: int, to: int, nbytes: int) -> int:
@@ -100,12 +100,15 @@ def balanced(size: int, dimensions: int) -> tuple[int, ...]:
     return (*balanced(size // length, dimensions - 1), length)
 
 
-def _link_time(network: Network, hz: float) -> Callable[[int], float]:
-    """Return the time of a number of bytes on the link of a node, in ps; it carries cells if they have a fixed size."""
+def _link_time(network: Network, hz: float, channels: int) -> Callable[[int], float]:
+    """Return the time of a number of bytes on the link of a node, in ps; it carries cells if they have a fixed size.
+
+    The channels share the bandwidth of the link, also while only one of them is used.
+    """
     cell, cycles = network.cell, network.link_cycles_per_packet
     if cycles is not None:
         return lambda nbytes: cycles * SECOND / hz
-    per_byte = SECOND / network.link_bandwidth[0] if network.link_bandwidth else 0.0
+    per_byte = channels * SECOND / network.link_bandwidth[0] if network.link_bandwidth else 0.0
     if cell is None:
         return lambda nbytes: nbytes * per_byte
     return lambda nbytes: -(-nbytes // cell.payload) * cell.size * per_byte
