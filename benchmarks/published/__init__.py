@@ -3,5 +3,5 @@
 A command has the line `SUMMARY`, and a function ``results(quick)`` that returns its `Part`s (see ``rows``).
 """
 
-COMMANDS = ("bus", "host", "lopc", "models", "mta", "networks")
+COMMANDS = ("bus", "host", "lopc", "models", "mta", "networks", "selection")
 """Names of the commands, which are the names of their modules."""

@@ -98,7 +98,7 @@ class Sorts:
         self._work = Priced(self.machine)
         self._collective = functools.cache(self._measured)
         self._fixed = functools.cache(self._of_values)
-        self._linear: dict[Any, tuple[int, int]] = {}
+        self._loops: dict[tuple[Any, int], int] = {}
 
     def _measured(self, name: str, count: int) -> int:
         machine = opened(self.machine, self.processors)
@@ -117,12 +117,10 @@ class Sorts:
         return local + self._collective("scan", values) + self._collective("broadcast", values)
 
     def _of_keys(self, loop: Any, count: int, *args: Callable[[int], Any]) -> int:
-        """Return the time of a loop whose cycles grow with the number of keys, in ps."""
-        if loop not in self._linear:
-            none, thousand = (self._cycles(loop, *(make(n) for make in args)) for n in (0, 1000))
-            self._linear[loop] = none, thousand - none
-        none, thousand = self._linear[loop]
-        return self._of(round(none + thousand * count / 1000))
+        """Return the time of a loop over a number of keys, in ps."""
+        if (loop, count) not in self._loops:
+            self._loops[loop, count] = self._of(self._cycles(loop, *(make(count) for make in args)))
+        return self._loops[loop, count]
 
     def radix(self, keys: int, width: int, digit: int) -> float:
         """Return the virtual seconds of radix sort, for a number of keys of each processor."""
