@@ -1,4 +1,4 @@
-"""The selection experiment: how its errors are counted, and that its models are calibrated elsewhere than they choose."""
+"""The selection experiment: how its errors are counted, and that its models are calibrated at other grids."""
 
 import sys
 from pathlib import Path

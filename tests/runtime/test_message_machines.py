@@ -384,6 +384,23 @@ def test_messages_of_several_packets_come_whole_though_packets_overtake_each_oth
     assert results == [[tuple(range(k, k + 6)) for k in range(8)]] * 16
 
 
+@pytest.mark.parametrize("length", [20, 100])
+def test_long_messages_come_whole_though_those_of_one_sender_overtake_each_other(length: int) -> None:
+    """They have more words than a packet of the host's networks."""
+
+    def program(proc: smp.Processor) -> list[tuple[int, ...]]:
+        came: list[tuple[int, ...]] = []
+        note = proc.handler(lambda message, *numbers: came.append(numbers))
+        for k in range(8):
+            proc.send((proc.rank * 5 + k // 2 * 7) % proc.size, note, k, *range(length))
+        proc.wait_until(lambda: len(came) == 8)
+        return sorted(came)
+
+    with smp.emulated(16, machine="cm5", fidelity="contention") as machine:
+        results = machine.run(program).results
+    assert results == [[(k, *range(length)) for k in range(8)]] * 16
+
+
 def test_an_error_of_the_network_is_the_error_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(self: FreeWires, now: int) -> list[int]:
         raise OSError("the wires are cut")

@@ -17,7 +17,7 @@ from ...loops.interpreter import here as running
 from ...program.messages.network import Packet
 from ...protocols.loop_packets import OF_LOOPS
 from ..networks.kinds import ROOM
-from ..networks.queues import Queues
+from ..networks.queues import WHOLE, Queues
 from .software import Software
 from .wires import Wires
 
@@ -60,6 +60,9 @@ class WireQueues(Queues):
     notify : dict of callable
         For each processor with a network, the function that says that something may have come.
     """
+
+    longest = WHOLE
+    """A message is one packet here, since messages can overtake each other; the wires cut it into packets of their own."""
 
     def __init__(self, size: int, software: Software, wires: Wires) -> None:
         self.software, self.wires = software, wires

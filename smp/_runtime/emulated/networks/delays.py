@@ -24,15 +24,12 @@ import numpy as np
 
 from ...loops.interpreter import here as running
 from ...program.messages.network import Packet
-from ...program.messages.packets import LONGEST
 from ...protocols.message_waits import NETWORKS
 from .network import QueueNetwork
-from .queues import BySender, Queues
+from .queues import WHOLE, BySender, Queues
 
 LATEST = 8
 """Number of polls in vain of which the last one finds a packet at the latest."""
-_WHOLE = 1 + LONGEST // 8
-"""Words of the longest message: the length of its pickle, and the pickle."""
 
 
 class DelayedQueues(Queues):
@@ -49,7 +46,7 @@ class DelayedQueues(Queues):
     def __init__(self, size: int, room: int, ordered: bool) -> None:
         self._ordered = ordered
         if not ordered:
-            self.longest = _WHOLE
+            self.longest = WHOLE
         super().__init__(size, room)
 
     def clear(self) -> None:

@@ -11,11 +11,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...program.messages.network import Packet
+from ...program.messages.packets import LONGEST
 from ...protocols import rings
 from ...protocols.loop_packets import OF_LOOPS
 from ...protocols.message_waits import NETWORKS
 
 Item = TypeVar("Item")
+WHOLE = 1 + LONGEST // 8
+"""Words of the longest message: the length of its pickle, and the pickle."""
 
 
 class BySender(dict[int, deque[Item]]):
