@@ -62,7 +62,7 @@ class WireQueues(Queues):
     """
 
     longest = WHOLE
-    """A message is one packet here, since messages can overtake each other; the wires cut it into packets of their own."""
+    """A message is one packet, since messages can overtake each other; the wires cut it into packets of their own."""
 
     def __init__(self, size: int, software: Software, wires: Wires) -> None:
         self.software, self.wires = software, wires
