@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp import machines
+from smp.kernels.grids.layouts import rectangles
 from smp.models.fit.expressions import Expression
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -40,11 +41,20 @@ def test_rows_count_right_choices_and_what_wrong_ones_lose() -> None:
     assert near.ours == 100  # the two times differ by 10%, and the models are wrong by 8.4% on average
 
 
-@given(st.integers(2, 3000), st.integers(2, 64))
-def test_only_the_last_block_is_larger_if_one_row_is_left(length: int, count: int) -> None:
-    sizes = np.diff([k * length // count for k in range(count + 1)])
-    alone = sizes[-1] > sizes[:-1].max()
-    assert Expression(stencils._only_last("width", count), ["width"]).of({"width": length}) == alone
+@given(st.integers(2, 64), st.data())
+def test_only_the_first_block_is_larger_if_one_column_is_left(count: int, data: st.DataObject) -> None:
+    length = data.draw(st.integers(2 * count, 3000))
+    strips = rectangles((10, length + 2), count, layout="rectangular", blocks=(1, count))
+    sizes = np.array([one.right - one.left for one in strips])
+    alone = sizes[0] > sizes[1:].max()
+    assert Expression(stencils._only_first("width", count), ["width"]).of({"width": length}) == alone
+
+
+def test_no_sort_is_one_that_the_models_were_calibrated_with() -> None:
+    one = sorting.Choosing(machines.load("atm"), 16, np.random.default_rng(1))
+    for width in sorting.WIDTHS:
+        known = np.concatenate([sorting._keys_of(model) for model in (one.radix, one.sample[width])])
+        assert not set(one.places(width).tolist()) & set(known.tolist())
 
 
 @pytest.mark.parametrize("name", ["alewife", "atm"])

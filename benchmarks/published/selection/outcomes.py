@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..rows import Row
-
-Times = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -92,15 +89,18 @@ def share_right(result: str, what: str, outcome: Outcome, printed: str, demand: 
 
 
 def penalties(result: str, what: str, outcome: Outcome) -> list[Row]:
-    """Return the rows on what wrong choices lose, and where they lie."""
+    """Return the rows on what wrong choices lose, and where they lie; none if no choice is wrong."""
     losses = outcome.losses
     wrong = losses > 0
-    lost = 100 * float(losses[wrong].mean()) if wrong.any() else 0.0
-    near = 100 * float(np.mean(outcome.margins[wrong] < 2 * outcome.error)) if wrong.any() else 100.0
-    expected, most = 100 * float(losses.mean()), 100 * float(losses.max())
+    if not wrong.any():
+        return []
+    lost, expected, most = 100 * losses[wrong].mean(), 100 * losses.mean(), 100 * losses.max()
+    near = 100 * np.mean(outcome.margins[wrong] < 2 * outcome.error)
     return [
-        Row(result, f"{what}: mean loss of the {wrong.sum()} wrong", "1.10 to 3.09", lost, "%", "pred", high=3.0),
-        Row(result, f"{what}: expected loss", "0.003 to 0.017", expected, "%", "pred", high=0.03),
-        Row(result, f"{what}: worst loss", "5.45 to 16.25", most, "%", "pred", high=16.0),
-        Row(result, f"{what}: wrong ones within 2 MRE", "all", near, "%", "pred", low=95.0),
+        Row(
+            result, f"{what}: mean loss of the {wrong.sum()} wrong", "1.10 to 3.09", float(lost), "%", "pred", high=3.0
+        ),
+        Row(result, f"{what}: expected loss", "0.003 to 0.017", float(expected), "%", "pred", high=0.03),
+        Row(result, f"{what}: worst loss", "5.45 to 16.25", float(most), "%", "pred", high=16.0),
+        Row(result, f"{what}: wrong ones within 2 MRE", "all", float(near), "%", "pred", low=95.0),
     ]

@@ -44,13 +44,13 @@ def charges(choosing: stencils.Choosing) -> Charges:
     sides = np.array([16, 32, 64])
     across, down = np.meshgrid(sides, sides)
     times = model.of({"width": wide * across.ravel(), "height": high * down.ravel()})
-    terms = np.stack([np.ones(9), (across + down).ravel(), (across * down).ravel()], axis=1)
+    terms = np.stack([np.ones(len(times)), (across + down).ravel(), (across * down).ravel()], axis=1)
     alone, along, cell = np.linalg.lstsq(terms, times, rcond=None)[0]
     reduction = choosing.times.reduction
     return Charges(reduction, float(cell), float(alone - reduction) / 4, float(along) / 2)
 
 
-def predicted(charges: Charges, width: int, height: int, processors: int, extra: Extra) -> float:
+def predicted(known: Charges, width: int, height: int, processors: int, extra: Extra) -> float:
     """Return the predicted time of an iteration."""
     high, wide = blocks_in("square", processors)
     sharing = rectangles(
@@ -66,11 +66,9 @@ def predicted(charges: Charges, width: int, height: int, processors: int, extra:
         down, across = one.bottom - one.top, one.right - one.left
         row, column = divmod(k, wide)
         beside, above = 2 - (column == 0) - (column == wide - 1), 2 - (row == 0) - (row == high - 1)
-        edges = beside * (charges.message + charges.element * down) + above * (
-            charges.message + charges.element * across
-        )
-        longest = max(longest, charges.cell * down * across + edges)
-    return charges.reduction + longest
+        edges = (beside + above) * known.message + (beside * down + above * across) * known.element
+        longest = max(longest, known.cell * down * across + edges)
+    return known.reduction + longest
 
 
 def extra_losses(choosing: stencils.Choosing, count: int, rng: np.random.Generator) -> list[tuple[Extra, Extra, float]]:

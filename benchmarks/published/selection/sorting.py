@@ -44,7 +44,7 @@ class Choosing:
     """
 
     def __init__(self, machine: MachineFile, processors: int, rng: np.random.Generator) -> None:
-        self.machine, self.processors, self._rng = machine, processors, rng
+        self.processors, self._rng = processors, rng
         self.times = Sorts(machine, processors)
         self.radix = smp.calibrate(
             smp.Specification(
@@ -96,10 +96,14 @@ class Choosing:
         return (np.flatnonzero(np.diff(best)) + 2).tolist()
 
     def places(self, width: int) -> Keys:
-        """Return numbers of keys around each predicted crossing, and log-uniform ones elsewhere."""
+        """Return numbers of keys around each predicted crossing, and log-uniform ones elsewhere.
+
+        No number is one of those that the models were calibrated with.
+        """
         around = [np.geomspace(at * (1 - BESIDE), min(MOST, at * (1 + BESIDE)), AROUND) for at in self.crossings(width)]
         elsewhere = np.exp(self._rng.uniform(0, np.log(MOST), ELSEWHERE))
-        return np.concatenate([*around, elsewhere]).round().astype(np.int64)
+        places = np.concatenate([*around, elsewhere]).round().astype(np.int64)
+        return places[~np.isin(places, np.concatenate([_keys_of(model) for model in (self.radix, self.sample[width])]))]
 
     def outcome(self, width: int) -> Outcome:
         """Let all algorithms sort, and compare the fastest ones with the models' choices."""
@@ -129,3 +133,8 @@ class Choosing:
         """Return the time of radix sort, which is a straight line, for all numbers of keys."""
         ends = 1, MOST
         return np.interp(keys, ends, [self.times.radix(n, width, digit) for n in ends])
+
+
+def _keys_of(model: smp.Model) -> Keys:
+    assert model.samples is not None
+    return np.unique(model.samples.inputs["keys"].astype(np.int64))

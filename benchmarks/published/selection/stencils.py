@@ -41,17 +41,17 @@ def terms_of(machine: MachineFile, layout: str, processors: int) -> list[str]:
     assert machine.message is not None
     cell = machine.network.cell if machine.network else None
     payload = cell.payload if cell is not None else machine.message.payload
-    beside, above = (f"(2 - {_only_last(name, count)})" for name, count in (("width", wide), ("height", high)))
+    beside, above = (f"(2 - {_only_first(name, count)})" for name, count in (("width", wide), ("height", high)))
     edges = [(bh, beside)] if layout == "strips" else [(bh, beside), (bw, above)]
     lengths = [f"{length} * {number}" for length, number in edges]
     packets = [f"ceil(4 * {length} / {payload}) * {number}" for length, number in edges]
     return [*(number for _, number in edges), *lengths, *packets, f"{bw} * {bh}"]
 
 
-def _only_last(name: str, count: int) -> str:
-    """Return an expression that is 1 if only the last of the blocks is larger than the others, and otherwise 0.
+def _only_first(name: str, count: int) -> str:
+    """Return an expression that is 1 if only the first of the blocks is larger than the others, and otherwise 0.
 
-    The largest block then has a neighbour less.
+    The largest block then lies at the border, and has a neighbour less.
     """
     return f"(ceil({name} / {count}) - ceil(({name} - 1) / {count}))"
 
@@ -98,9 +98,9 @@ class Choosing:
         return np.stack([self.models[name].of({"width": grids[:, 0], "height": grids[:, 1]}) for name in self.names])
 
     def cases(self, count: int, near: int, rng: np.random.Generator) -> Grids:
-        """Return random grids, log-uniform in both directions, some of them near a predicted boundary.
+        """Return random grids, log-uniform in both directions, of which ``near`` are near a predicted boundary.
 
-        No grid is a point of the calibration.
+        If ``near`` is not 0, the others are away from it.  No grid is a point of the calibration.
         """
         known = {tuple(point) for model in self.models.values() for point in _points(model)}
         found: list[tuple[int, int]] = []
