@@ -61,7 +61,8 @@ class Processes:
     def event(self) -> tuple[Any, ...] | None:
         """Return the next event, when `ends` is readable; None if the process that starts them is gone.
 
-        An event is ("ended", rank, status), or ("failed", rank, why) if a process could not be started.
+        An event is ("ended", rank, status), ("untold", rank, None) if nobody knows how the process has ended, or
+        ("failed", rank, why) if it could not be started.
         """
         raise NotImplementedError
 

@@ -38,7 +38,7 @@ from ..memory.shared_elements import array_on
 from ..memory.threads import FEW, RETRIES
 from ..memory.waiting_threads import WaitingThreads
 from ..program.answers import Answer, Done, unpacked
-from ..program.failures import Death, Failure, first
+from ..program.failures import Death, Failure, Untold, first
 from ..program.place import Place
 from ..program.records.account import NOTHING
 from ..protocols import wait
@@ -272,7 +272,8 @@ class Workers(Calls):
         core().abort(self.segment.address, wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
-        return Death(rank, code, self._seen(rank), self._workers.box(rank))
+        place, box = self._seen(rank), self._workers.box(rank)
+        return Untold(rank, place, box) if what == "untold" else Death(rank, code, place, box)
 
     def _seen(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()

@@ -22,7 +22,7 @@ from smp.errors import MachineError
 from ..host.pipe import Idle
 from ..nodes.processes import NodesProcesses
 from .jobs import Place, rank_command
-from .world import KILLED, World, join
+from .world import KILLED, Event, World, join
 
 _joined: World | None = None
 _serving = False  # whether the ranks of this job serve a machine
@@ -41,7 +41,7 @@ class RankProcesses(NodesProcesses):
         super().__init__()
         self._world = world
         self._broken = False  # whether a rank has died: the others may hang
-        self._died: dict[int, int | None] | None = None  # exit status of each rank, once one has ended
+        self._first: Event | None = None  # end of the rank that has ended first
         self._ends = select.epoll()
         self._lost = select.epoll()  # its events come in the order in which the lines have ended
 
@@ -76,15 +76,10 @@ class RankProcesses(NodesProcesses):
 
     def lost(self, rank: int) -> tuple[Any, ...] | None:
         self._broken = True
-        if self._died is None:
-            rank = self._first_lost(rank)
-            first = self._world.first_death(rank, self.leave)
-            if first is None:
-                return None
-            self._died = dict([first])
-            rank = first[0]
-        status = self._died.get(rank, KILLED)
-        return ("lost", rank, status) if status is None else ("ended", rank, status)
+        if self._first is not None:
+            return self._first if rank == self._first[1] else ("ended", rank, KILLED)
+        self._first = self._world.first_death(self._first_lost(rank), self.leave)
+        return self._first
 
     def _first_lost(self, seen: int) -> int:
         """Return the rank whose line has ended first.

@@ -21,6 +21,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from smp._computer.interrupt import HeldBack
 from smp._computer.processes import exit_status
@@ -40,6 +41,9 @@ LAST = 1 << 16
 """Bytes of a launcher's last words."""
 LINES = 12
 """Lines of a launcher's last words that an error shows."""
+
+Event = tuple[Literal["ended", "lost", "untold"], int, int | None]
+"""End of a rank, its number, and its exit status if that is known; see `smp._runtime.nodes.processes`."""
 
 
 @dataclass(frozen=True)
@@ -204,32 +208,32 @@ class World:
             if end:
                 yield new[:end].decode(errors="replace"), number == 1
 
-    def first_death(self, seen: int, leave: Callable[[], object]) -> tuple[int, int | None] | None:
-        """Return the rank that ended first, and its exit status, negative for a signal; None if only its line is lost.
+    def first_death(self, seen: int, leave: Callable[[], object]) -> Event | None:
+        """Return the end of the rank that ended first; None if the launcher was killed, and the ranks with it.
 
-        Return None if the launcher was killed, and the ranks have ended with it.  When a rank ends early, the launcher
-        ends the others and then itself.  It may name one that it has ended itself, so the rank is the one that was
-        ``seen`` to be gone first.  How it has ended is known to the kernel of its computer, from Linux 6.15 on.
-        Otherwise the launcher says it: by a signal, which may be the one that has ended the others, or by its status.
+        When a rank ends early, the launcher ends the others and then itself.  It may name one that it has ended itself,
+        so the rank is the one that was ``seen`` to be gone first.  How it has ended is known to the kernel of its
+        computer, from Linux 6.15 on.  Otherwise the launcher says it: by a signal, which may be the one that has ended
+        the others, or by its status.  The launcher of MPICH may end with 0 and without a word, after a signal, too.
         """
         status = self._status(seen)
         if status is None and self._starter.poll() is None:
             leave()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._starter.wait(PATIENCE)
+        launcher = self._starter.returncode
         if self.joined:  # it is rank 0 itself
-            return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
+            return ("ended", seen, KILLED) if launcher is None else ("ended", 0, launcher)
         if status is not None:
-            return None if (self._starter.poll() or 0) < 0 else (seen, status)
-        said = status_in(self._text(), self._numbers[seen], self._starter.returncode)
+            return None if (self._starter.poll() or 0) < 0 else ("ended", seen, status)
+        said = status_in(self._text(), self._numbers[seen], launcher)
         if said is not None:
-            return seen, said
-        status = self._starter.returncode
-        if status is not None and status < 0:
+            return "ended", seen, said
+        if launcher is None:  # it has not noticed any end
+            return ("ended", seen, KILLED) if self.lines[seen].is_local() else ("lost", seen, None)
+        if launcher < 0:
             return None
-        if status is None:  # the launcher has not noticed any end
-            return seen, KILLED if self.lines[seen].is_local() else None
-        return seen, status
+        return ("ended", seen, launcher) if launcher else ("untold", seen, None)
 
     def _status(self, rank: int) -> int | None:
         """Return the exit status of a rank on this computer, if it is known soon."""

@@ -21,7 +21,7 @@ from ..host.calls import GRACE
 from ..host.pipe import Ready
 from ..host.workers import NUDGE, PRESSED, START
 from ..program.answers import Answer, Done, unpacked
-from ..program.failures import CutOff, Death, Failure, Lost
+from ..program.failures import CutOff, Death, Failure, Lost, Untold
 from ..program.port import show
 from ..program.records.account import NOTHING
 from ..protocols import wait
@@ -193,7 +193,7 @@ class NodesParent(ParentMemory):
         what, rank, code = event
         self._processes.alive.discard(rank)
         self._pending.discard(rank)
-        return Lost(rank) if what == "lost" else Death(rank, code, None)
+        return Lost(rank) if what == "lost" else Untold(rank) if what == "untold" else Death(rank, code, None)
 
     def _first(self, failures: Sequence[Failure]) -> Failure:
         return next((failure for failure in failures if isinstance(failure, Death)), failures[0])

@@ -94,19 +94,31 @@ class Death(Failure):
     def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
         who = f"processor {self.rank} of {size}"
         seen = "" if self._place is None else f"; last seen at {self._place}" if str(self._place) else "; it was idle"
-        if self._code is None:
-            message = f"{who} did not answer and was killed{seen}"
-        elif self._code < 0:
-            number = -self._code
-            name = signal.Signals(number).name if number in set(signal.Signals) else "a real-time signal"
-            hint = " (the kernel sends it when memory runs out: see its log)" if number == signal.SIGKILL else ""
-            message = f"{who} was killed by {name} ({number}){hint}{seen}"
-        else:
-            message = f"{who} ended with status {self._code}, by os._exit or inside a library{seen}"
+        message = f"{who} {self._how()}{seen}"
         error = ProcessorDied(message + "; the machine is closed: open a new one", self.rank, self._box)
         if self._box:
             error.add_note(f"On processor {self.rank}:\n{titled(self._box)}")
         return error
+
+    def _how(self) -> str:
+        if self._code is None:
+            return "did not answer and was killed"
+        if self._code >= 0:
+            return f"ended with status {self._code}, by os._exit or inside a library"
+        number = -self._code
+        name = signal.Signals(number).name if number in set(signal.Signals) else "a real-time signal"
+        hint = " (the kernel sends it when memory runs out: see its log)" if number == signal.SIGKILL else ""
+        return f"was killed by {name} ({number}){hint}"
+
+
+class Untold(Death):
+    """A processor's process ended, and its launcher does not say how."""
+
+    def __init__(self, rank: int, place: Place | None = None, box: str = "") -> None:
+        super().__init__(rank, None, place, box)
+
+    def _how(self) -> str:
+        return "ended, by a signal, os._exit(0) or inside a library: the launcher of the ranks does not say which"
 
 
 class Lost(Death):
