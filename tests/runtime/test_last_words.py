@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from smp._runtime.mpi.last_words import MASKED, status_in
+from smp._runtime.mpi.last_words import MASKED, may_be_a_signal, status_in
 
 MPICH = """
 ===================================================================================
@@ -38,6 +38,8 @@ INTEL = """
         (MPICH.format(code=3, more=""), 3, 3),
         (MPICH.format(code=139, more=BY_SIGNAL), 139, -signal.SIGSEGV),
         (MPICH.format(code=9, more=""), MASKED, -signal.SIGKILL),
+        (MPICH.format(code=255, more=""), MASKED, None),
+        (MPICH.format(code=9, more=""), 9, None),
         (OPEN_MPI, 139, -signal.SIGSEGV),
         (INTEL.format(0, 9) + INTEL.format(2, 11), 255, -signal.SIGSEGV),
         (INTEL.format(0, 9) + INTEL.format(1, 9), 255, None),
@@ -45,4 +47,17 @@ INTEL = """
     ],
 )
 def test_the_status_of_a_rank_is_found(words: str, launcher: int, expected: int | None) -> None:
-    assert status_in(words, 2, launcher) == expected
+    assert status_in(words, 2, [7119, 7120, 7121, 7122], launcher) == expected
+
+
+@pytest.mark.parametrize("words", [MPICH.format(code=9, more=""), OPEN_MPI])
+def test_words_about_another_rank_do_not_count_and_those_about_a_script_do(words: str) -> None:
+    assert status_in(words, 2, [7119, 7120, 7123, 7121], MASKED) is None
+    assert status_in(words, 2, [8001, 8002, 8003, 8004], MASKED) in (-signal.SIGKILL, -signal.SIGSEGV)
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [(0, True), (3, False), (9, True), (139, True), (255, True), (1, False)]
+)
+def test_a_status_that_may_be_due_to_a_signal_is_known(status: int, expected: bool) -> None:
+    assert may_be_a_signal(status) is expected

@@ -61,7 +61,7 @@ class Processes:
     def event(self) -> tuple[Any, ...] | None:
         """Return the next event, when `ends` is readable; None if the process that starts them is gone.
 
-        An event is ("ended", rank, status), ("untold", rank, None) if nobody knows how the process has ended, or
+        An event is ("ended", rank, status), ("untold", rank, None) if it is not known how the process has ended, or
         ("failed", rank, why) if it could not be started.
         """
         raise NotImplementedError

@@ -31,7 +31,7 @@ from ..host.pipe import Line
 from ..nodes.heartbeat import PATIENCE as LOST
 from .addresses import PARENT, PATIENCE, Listener
 from .jobs import rank_command, shown
-from .last_words import status_in
+from .last_words import may_be_a_signal, status_in
 
 KILLED = -signal.SIGKILL
 SOON, REAPED, SHORT = 0.5, 0.1, 0.002
@@ -152,6 +152,7 @@ class World:
         hellos = [came[rank][1] for rank in range(self.size)]
         self.pidfds = [os.pidfd_open(hello.pid) if self.lines[hello.rank].is_local() else None for hello in hellos]
         nodes, self._numbers = [hello.node for hello in hellos], [hello.number for hello in hellos]
+        self._pids = [hello.pid for hello in sorted(hellos, key=lambda hello: hello.number)]
         self.places = [(sorted(set(nodes)).index(node), nodes[:rank].count(node)) for rank, node in enumerate(nodes)]
 
     def _accept(self, fd: int, came: dict[int, tuple[Line, Hello]]) -> None:
@@ -213,8 +214,9 @@ class World:
 
         When a rank ends early, the launcher ends the others and then itself.  It may name one that it has ended itself,
         so the rank is the one that was ``seen`` to be gone first.  How it has ended is known to the kernel of its
-        computer, from Linux 6.15 on.  Otherwise the launcher says it: by a signal, which may be the one that has ended
-        the others, or by its status.  The launcher of MPICH may end with 0 and without a word, after a signal, too.
+        computer, from Linux 6.15 on.  Otherwise the launcher says it, in its last words or by its status.  That of
+        MPICH does not always: it may name a rank that it has ended itself, or print nothing and end with 0 or with the
+        number of the signal by which it has ended the others.
         """
         status = self._status(seen)
         if status is None and self._starter.poll() is None:
@@ -226,14 +228,14 @@ class World:
             return ("ended", seen, KILLED) if launcher is None else ("ended", 0, launcher)
         if status is not None:
             return None if (self._starter.poll() or 0) < 0 else ("ended", seen, status)
-        said = status_in(self._text(), self._numbers[seen], launcher)
+        said = status_in(self._text(), self._numbers[seen], self._pids, launcher)
         if said is not None:
             return "ended", seen, said
         if launcher is None:  # it has not noticed any end
             return ("ended", seen, KILLED) if self.lines[seen].is_local() else ("lost", seen, None)
         if launcher < 0:
             return None
-        return ("ended", seen, launcher) if launcher else ("untold", seen, None)
+        return ("untold", seen, None) if may_be_a_signal(launcher) else ("ended", seen, launcher)
 
     def _status(self, rank: int) -> int | None:
         """Return the exit status of a rank on this computer, if it is known soon."""

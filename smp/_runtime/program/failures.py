@@ -118,7 +118,7 @@ class Untold(Death):
         super().__init__(rank, None, place, box)
 
     def _how(self) -> str:
-        return "ended, by a signal, os._exit(0) or inside a library: the launcher of the ranks does not say which"
+        return "ended, by a signal, os._exit or inside a library: the launcher of the ranks does not say how"
 
 
 class Lost(Death):
