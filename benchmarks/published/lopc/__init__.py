@@ -6,7 +6,7 @@ Source: M. Frank, LoPC: Modeling Contention in Parallel Algorithms, MIT, 1997.
 from __future__ import annotations
 
 from ..rows import Part
-from . import all_to_all, client_server, whole_machines
+from . import all_to_all, client_server, matrix_vector, whole_machines
 
 SUMMARY = "LoPC against the emulated machine"
 
@@ -18,6 +18,7 @@ def results(quick: bool) -> list[Part]:
         all_to_all.part_apart(quick),
         all_to_all.part_of_two_hops(quick),
         client_server.part(quick),
+        matrix_vector.part(quick),
         whole_machines.part("alewife", quick),
         whole_machines.part("cm5", quick),
     ]
