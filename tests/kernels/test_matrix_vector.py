@@ -53,7 +53,7 @@ def test_other_orders_wait_within_the_bounds_of_the_model(order: Order) -> None:
     assert model.logp < time_of(order) <= model.upper
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_wrong_shapes_and_orders_are_refused() -> None:
     with smp.emulated(1) as machine:
         with pytest.raises(ProcessorRaised, match=r"shape \(2, 3\) cannot be multiplied by a vector of shape \(2,\)"):
             machine.run(multiply_by_puts, np.zeros((2, 3)), np.zeros(2))

@@ -46,7 +46,7 @@ def multiply_by_puts(
     x : ndarray (n,) float64
         The vector, the same on all processors.
     order : {"random", "shifted", "fixed"}
-        Order in which a row's result is put to the other processors: drawn anew for each row, from the next processor
+        Order in which a row's result is put to the other processors: drawn for each row, from the next processor
         on, or from processor 0 on.
     multiply_add, handler : float
         Times of a multiply-add and of a handler in cycles, which an emulated machine is charged.
