@@ -18,10 +18,10 @@
     Profile     measurements of a machine               errors      all exceptions of smp, also imported here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
-    compare     show profiles side by side
+    measure     measure this computer              compare     show profiles side by side
     placement   measure how the CPUs are placed now
 
-``python -m smp.microbench`` measures the machine.
+The command ``smp`` measures the machine, and shows what was measured.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from . import compiled, machines
     from ._runtime.emulated.costs import Charges
     from ._runtime.exploring.exploration import explore, replay
+    from .microbench.from_python import measure
     from .microbench.predictions.comparison import compare
     from .microbench.sections.placement.now import placement
     from .models.fit.model import Model
@@ -157,6 +158,7 @@ __all__ = [
     "last_entries",
     "local",
     "machines",
+    "measure",
     "mpi",
     "networks",
     "patterns",
@@ -172,6 +174,7 @@ _LATER = {
     "Profile": ".profiles.profile",  # imports SciPy, as the following modules do
     "calibrate": ".selection.calibration",
     "compare": ".microbench.predictions.comparison",
+    "measure": ".microbench.from_python",
     "placement": ".microbench.sections.placement.now",
     "Implementation": ".selection.library",
     "Library": ".selection.library",

@@ -1,4 +1,4 @@
-"""Outputs, signals and exit status of the processes of commands, such as ``python -m smp.microbench``.
+"""Outputs, signals and exit status of the processes of commands, such as ``smp`` and ``python -m smp.microbench``.
 
     Ctrl-C while modules are imported    ends the process at once: there is nothing to save yet
     Ctrl-C, SIGTERM, SIGHUP later        a KeyboardInterrupt; the command saves its measurements
@@ -25,6 +25,8 @@ from typing import Any, NoReturn
 from ..errors import SmpError
 
 COMMANDS = ("smp.machines", "smp.microbench", "smp.perturb")
+SCRIPT = "smp"
+"""Name of the installed command; what ``smp run`` runs has the signals that Python gives it."""
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
 _ended_by = 0
 _closed: set[int] = set()
@@ -150,5 +152,7 @@ def _outlet(stream: object, fd: int) -> _Outlet:
     return raw
 
 
-if sys.argv[:1] == ["-m"] and any(f"-m {name}" in " ".join(sys.orig_argv) for name in COMMANDS):
+if (sys.argv[:1] == ["-m"] and any(f"-m {name}" in " ".join(sys.orig_argv) for name in COMMANDS)) or (
+    os.path.basename(sys.argv[0]) == SCRIPT and sys.argv[1:2] != ["run"]
+):
     begin()  # Python is still importing the packages of the command

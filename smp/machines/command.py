@@ -6,19 +6,17 @@ Exit codes of `main`: 0 done, 1 a file is not valid or there is no such machine,
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Sequence
 
 from .._computer.version import VERSION
-from .._output import delimited, markdown, terminal
-from .._output.table import Part
+from .._output.forms import add_forms, print_in
 from ..errors import MachineFileError
 from .files import load, names
 from .printed import comparison, description
+from .writing import document
 
-WIDTH = 100  # columns of a table that is printed to a file
-
+PROG = "python -m smp.machines"
 EXAMPLES = f"""
 examples:
   python -m smp.machines show cm5                 its settings, each with its source
@@ -30,12 +28,12 @@ machines: {", ".join(names())}. Anything that ends with .toml is a file.
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def parser(prog: str = PROG) -> argparse.ArgumentParser:
+    """Return the parser of the command line, for a command of the given name."""
     made = argparse.ArgumentParser(
-        prog="python -m smp.machines",
+        prog=prog,
         description="Describe machines: the settings of a machine file and where each number is from.",
-        epilog=EXAMPLES,
+        epilog=EXAMPLES.replace(PROG, prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"smp {VERSION}")
@@ -47,15 +45,13 @@ def parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="print the settings of several machines side by side")
     compare.add_argument("machines", nargs="+", metavar="MACHINE", help="two or more names or files")
     for one in (show, compare):
-        form = one.add_mutually_exclusive_group()
-        for name, what in (("csv", "print CSV: raw numbers, comments with a #"), ("markdown", "print Markdown")):
-            form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="text", help=what)
+        add_forms(one)
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = PROG) -> int:
     """Run the command, and return its exit code."""
-    line = parser()
+    line = parser(prog)
     options = line.parse_args(arguments)
     if options.command == "compare" and len(options.machines) < 2:
         line.error("compare needs two machines or more")
@@ -63,9 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return max(_check(file) for file in options.files)
     try:
         if options.command == "show":
-            _print(description(load(options.machine)), options.form)
+            machine = load(options.machine)
+            print_in(options.form, document(machine), [description(machine)])
         else:
-            _print(comparison([load(name) for name in options.machines]), options.form)
+            machines = [load(name) for name in options.machines]
+            print_in(options.form, [document(one) for one in machines], [comparison(machines)])
     except MachineFileError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -81,13 +79,3 @@ def _check(file: str) -> int:
         return 1
     print(f"{file}: valid, {machine.name!r} with {machine.processors} processors")
     return 0
-
-
-def _print(part: Part, form: str) -> None:
-    if form == "csv":
-        print(delimited.report([part]))
-    elif form == "markdown":
-        print(markdown.report([part]))
-    else:
-        width = shutil.get_terminal_size((WIDTH, 24)).columns
-        print(terminal.report([part], width, bold=sys.stdout.isatty()))

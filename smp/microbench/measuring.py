@@ -1,20 +1,23 @@
-"""Run a measurement for the command, with its options, its progress, and the messages before and after it.
+"""Begin and run a measurement, with its progress, and the messages before and after it.
 
 look: is the computer busy?  ─▶  measure, with progress  ─▶  look again  ─▶  which sections are missing?
 """
 
 from __future__ import annotations
 
-import argparse
-import math
-import platform
-import shlex
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
 from .._computer.commands import interruptible
-from .._runtime.program.processor import MOST
-from .campaign import Campaign
+from .._computer.limits import usable_cpus
+from .._runtime.loops.code_folder import cache_folder
+from ..errors import ProfileError
+from ..profiles.profile import Profile
+from ..profiles.published import PublishedProfile
+from .campaign import Campaign, make_plan
+from .method.ranks import ranks_of
 from .progress import shown_on
 from .sections import SECTIONS
 
@@ -24,53 +27,58 @@ BUSY = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the machine and the conditions of a measurement."""
-    parser.add_argument(
-        "--machine",
-        type=_machine,
-        default=("host", None),
-        metavar="mpi:N",
-        help="measure a machine of MPI with N processors instead of this computer's shared memory; without :N, with "
-        "the ranks of the launcher's job, or a processor for each CPU",
-    )
-    parser.add_argument(
-        "--hosts", metavar="a:8,b:8", help="with --machine mpi: computers, each with its number of ranks"
-    )
-    parser.add_argument(
-        "--launcher",
-        type=shlex.split,
-        default=[],
-        metavar="WORDS",
-        help="with --machine mpi: words that take the place of mpiexec, such as srun",
-    )
-    parser.add_argument(
-        "--budget",
-        type=_seconds,
-        metavar="SECONDS",
-        help="stop measuring after this time: sections take less than their usual time, and the least important ones "
-        "are left out; the same command, run again, continues with those",
-    )
-    parser.add_argument(
-        "--name",
-        nargs="?",
-        const=platform.node(),
-        metavar="NAME",
-        help="name of the computer in the profile (default: none; without NAME: its name in the network)",
-    )
+def begun(
+    mode: str,
+    only: Sequence[str],
+    folder: Path,
+    talk: Console,
+    *,
+    machine: tuple[str, int | None],
+    hosts: str | None,
+    launcher: Sequence[str],
+    processors: Sequence[int],
+    seed: int,
+    word_bytes: int,
+    base: Profile | None,
+    budget_s: float | None,
+    name: str | None,
+) -> Campaign:
+    """Return the campaign of a measurement, ready for `measure`; the options are those of the command.
+
+    Raises
+    ------
+    ProfileError
+        If measurements cannot be added to the profile ``base``.
+    OSError
+        If the folder cannot be written.
+    """
+    kind, size = machine
+    if isinstance(base, PublishedProfile):
+        raise ProfileError(f"measurements of this computer cannot be added to {base!r}: leave out --only")
+    if base is not None and base.kind != kind:
+        raise ProfileError(
+            f"measurements of the kind {kind!r} cannot be added to {base!r}, which is of the kind {base.kind!r}: leave "
+            "out --profile, or measure the same kind of machine"
+        )
+    folder.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written fails before the work
+    ranks = None if kind == "host" else ranks_of(size, hosts, launcher)
+    chosen = tuple(processors) or (default_processors() if ranks is None else (ranks.size,))
+    if not any(cache_folder().glob("core-*")):
+        talk.print("first run on this computer: compiling the loops takes up to a minute more")
+    campaign = Campaign(make_plan(mode, chosen, seed, word_bytes, ranks), base, budget_s, name)
+    sections = tuple(only) or tuple(name for name, section in SECTIONS.items() if section.machine == kind)
+    if done := campaign.begin(sections, folder):
+        talk.print(
+            f"resuming the measurement of {campaign.profile.data['created']}, which is not complete: "
+            f"{', '.join(done)} done; remove {folder / 'profile.json'} to measure everything again",
+            highlight=False,
+        )
+    return campaign
 
 
-def check_machine(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error if options do not go with the machine that is to be measured."""
-    kind = options.machine[0]
-    if kind == "host" and (options.hosts or options.launcher):
-        parser.error("arguments --hosts and --launcher: go only with --machine mpi")
-    if kind == "mpi" and options.processors:
-        parser.error("argument -p: goes only with the host; give the number of processors with --machine mpi:N")
-    for name in options.only or ():
-        if SECTIONS[name].machine != kind:
-            wanted = "with --machine mpi" if kind == "host" else "without --machine mpi"
-            parser.error(f"argument --only: {name} is measured only {wanted}")
+def default_processors() -> tuple[int, ...]:
+    """Return the powers of two up to the number of CPUs that this process may use."""
+    return tuple(1 << k for k in range(len(usable_cpus()).bit_length()))
 
 
 def measure(campaign: Campaign, talk: Console) -> None:
@@ -93,22 +101,3 @@ def measure(campaign: Campaign, talk: Console) -> None:
             "run the same command again to continue",
             highlight=False,
         )
-
-
-def _machine(text: str) -> tuple[str, int | None]:
-    kind, _, size = text.partition(":")
-    if kind == "mpi" and (not size or (size.isdecimal() and 1 <= int(size) <= MOST)):
-        return kind, int(size) if size else None
-    if text == "host":
-        return text, None
-    raise argparse.ArgumentTypeError(f"{text!r} is not a machine: give host, mpi, or mpi:N with N from 1 to {MOST}")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0.0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a budget: give a number of seconds above 0")
-    return seconds

@@ -26,6 +26,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from .._computer.commands import interruptible
 from .._computer.data import write
 from .._computer.version import VERSION
+from .._output.forms import add_forms, print_in
+from .._output.table import Part
 from .._runtime.kinds import emulated, host
 from .._runtime.machine import Machine
 from ..errors import SmpError
@@ -40,6 +42,7 @@ from .experiments.trials import Trials
 from .places.treatments import FORMS, Treatment, check_name, treatment
 from .results import Climbed, Result, Screened, loaded
 
+PROG = "python -m smp.perturb"
 EXAMPLES = f"""
 examples:
   python -m smp.perturb sort.py                     every place that the script passes, in the smallest good design
@@ -104,14 +107,14 @@ def _usage() -> Iterator[None]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def parser(prog: str = PROG) -> argparse.ArgumentParser:
+    """Return the parser of the command line, for a command of the given name."""
     made = argparse.ArgumentParser(
-        prog="python -m smp.perturb",
+        prog=prog,
         description="Find out by a designed experiment what the run time of a program is sensitive to. Delays are\n"
         "inserted at its named places in planned patterns, all trials are timed, and the effects of the\n"
         "places and of their interactions are computed.",
-        epilog=EXAMPLES,
+        epilog=EXAMPLES.replace(PROG, prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("program", type=Path, nargs="?", metavar="program.py", help="script that names places")
@@ -173,15 +176,15 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--anew", action="store_true", help="discard the saved trials of an interrupted experiment")
     made.add_argument("--list", action="store_true", help="only count the places that the program passes")
     made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials or a ladder, run nothing")
-    made.add_argument("--json", action="store_true", help="print trials and analyses as JSON")
+    add_forms(made)
     made.add_argument("--no-plots", action="store_true", help="draw no plots")
     made.add_argument("--version", action="version", version=f"smp {VERSION}")
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = PROG) -> int:
     """Run the command, and return its exit code."""
-    line = parser()
+    line = parser(prog)
     options = line.parse_args(arguments)
     if (options.program is None) == (options.trials is None):
         line.error("give either a program to run or saved --trials to print")
@@ -203,11 +206,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def show(file: Path, form: str, responses: Sequence[str] | None = None, plots: Path | None = None) -> int:
+    """Print a saved experiment, and draw its plots into a folder if one is given; return 0."""
+    found = loaded(file)
+    names = _told(found.trials, responses)
+    _print(found, names, form)
+    if plots is not None:
+        from .._output.drawing import save
+
+        save(found.figures(names), plots)
+    return 0
+
+
 def _run(options: argparse.Namespace, talk: Console) -> int:
     if options.trials:
-        found = loaded(options.trials)
-        _print(found, _told(found.trials, options.responses), options.json)
-        return 0
+        return show(options.trials, options.form, options.responses)
     with contextlib.ExitStack() as stack:
         program: Any = options.program
         given: list[Any] = options.argument
@@ -221,7 +234,8 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         else:
             found = _experiment(options, program, given, machine, talk)
     if options.list:
-        print(places_table(counts.met))
+        met = {name: one._asdict() for name, one in counts.met.items()}
+        print_in(options.form, met, [Part("", [places_table(counts.met)])])
         return 0
     files = [found.file]
     try:
@@ -238,7 +252,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
             files.append(f"{quote(file, safe='')}.json")
             write(options.out / files[-1], json.dumps(analysis, indent=1))
     finally:  # even if the disk is full
-        _print(found, names, options.json)
+        _print(found, names, options.form)
     if not options.no_plots:
         from .._output.drawing import save  # Matplotlib takes a while
 
@@ -324,9 +338,8 @@ def _told(trials: Trials, wanted: Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def _print(found: Result, names: Sequence[str], as_json: bool) -> None:
-    print(json.dumps(found.document(names), indent=1) if as_json else found.text(names))
-    sys.stdout.flush()
+def _print(found: Result, names: Sequence[str], form: str) -> None:
+    print_in(form, found.document(names), [Part("", found.report(names))])
 
 
 @contextlib.contextmanager

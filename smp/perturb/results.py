@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from .._output.figure import Figure
+from .._output.table import Table
 from .analysis import figures
 from .analysis.report import UNITS, constant, sections
 from .experiments.climbing import FORMAT as LADDER
@@ -28,7 +29,9 @@ class Result(Protocol):
         """All trials of the experiment."""
 
     def save(self, folder: Path) -> None: ...
-    def text(self, names: Sequence[str]) -> str: ...
+    def report(self, names: Sequence[str]) -> list[Table]:
+        """Return the tables of the report."""
+
     def document(self, names: Sequence[str]) -> dict[str, Any]:
         """Return plain JSON of the whole experiment."""
 
@@ -48,8 +51,8 @@ class Screened:
     def save(self, folder: Path) -> None:
         self.trials.save(folder / self.file)
 
-    def text(self, names: Sequence[str]) -> str:
-        return "\n\n".join(map(str, sections(self.trials, names)))
+    def report(self, names: Sequence[str]) -> list[Table]:
+        return list(sections(self.trials, names))
 
     def document(self, names: Sequence[str]) -> dict[str, Any]:
         found = {name: self.trials.analyse(name).to_json() for name in self._effects(names)}
@@ -81,12 +84,12 @@ class Climbed:
     def save(self, folder: Path) -> None:
         self.climb.save(folder / self.file)
 
-    def text(self, names: Sequence[str]) -> str:
-        parts = [
-            str(constant(self.trials, name)) if self.trials.constant(name) else f"{name}\n{self.climb.table(name)}"
+    def report(self, names: Sequence[str]) -> list[Table]:
+        tables = [
+            constant(self.trials, name) if self.trials.constant(name) else replace(self.climb.table(name), title=name)
             for name in names
         ]
-        return "\n\n".join([str(self.climb), *parts])
+        return [Table(notes=str(self.climb).splitlines()), *tables]
 
     def document(self, names: Sequence[str]) -> dict[str, Any]:
         return self.climb.to_json()

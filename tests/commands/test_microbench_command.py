@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from smp._computer.documents import Record
+from smp.microbench import actions, measuring
 from smp.microbench import command as cli
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import MODES, Measurement, Stopped
@@ -207,7 +208,7 @@ def test_ctrl_c_keeps_the_earlier_sections_and_the_measured_part_of_the_current_
         return measure
 
     monkeypatch.setattr(Campaign, "_probe", probe)
-    monkeypatch.setattr(cli.report, "whole", lambda profile: [])
+    monkeypatch.setattr(actions.report, "whole", lambda profile: [])
     assert cli.main(["--quick", "--out", str(tmp_path), "--no-plots"]) == 130
     profile = json.loads((tmp_path / "profile.json").read_text())
     assert (profile["latency"]["of"], profile["bandwidth"]["of"]) == ("latency", "bandwidth")
@@ -224,8 +225,8 @@ def test_every_section_has_a_time_in_every_mode() -> None:
 
 def test_default_processors_are_powers_of_two_up_to_the_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     for cpus, expected in ((1, (1,)), (2, (1, 2)), (3, (1, 2)), (8, (1, 2, 4, 8)), (12, (1, 2, 4, 8))):
-        monkeypatch.setattr(cli, "usable_cpus", lambda n=cpus: list(range(n)))
-        assert cli.default_processors() == expected
+        monkeypatch.setattr(measuring, "usable_cpus", lambda n=cpus: list(range(n)))
+        assert measuring.default_processors() == expected
 
 
 STORED = str(Path(__file__).parents[2] / "examples" / "what_if.json")

@@ -102,7 +102,7 @@ def test_a_machine_that_does_not_exist_ends_the_command_with_1(
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("shw",), ("show",), ("check",), ("compare", "cm5"), ("show", "cm5", "--json")]
+    "arguments", [(), ("shw",), ("show",), ("check",), ("compare", "cm5"), ("show", "cm5", "--yaml")]
 )
 def test_wrong_usage_ends_the_command_with_2(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
