@@ -33,6 +33,8 @@ RUNNERS = frozenset(sys._current_frames()) - {MAIN}
 """Threads of the test runner: one that gets its orders, if the tests run in several processes."""
 os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 """A folder for the tests, so that no test reads or replaces the user's own profile or models."""
+os.environ["COLUMNS"] = "100"
+"""The width of printed tables, which would otherwise depend on the terminal and on the number of test processes."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

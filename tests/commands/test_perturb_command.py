@@ -187,8 +187,9 @@ def test_an_array_runs_its_trials_and_marks_the_one_without_delays(
 
 
 def test_a_ladder_is_climbed_and_its_report_can_be_printed_again(
-    program: Path, capsys: pytest.CaptureFixture[str]
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     options = (
         "--function",
         "program",

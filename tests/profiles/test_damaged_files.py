@@ -17,6 +17,8 @@ from support.libraries import made_library, made_up
 from support.mutations import mutated
 
 import smp
+from smp._output import terminal
+from smp._output.table import Part
 from smp._runtime.program.steps import SUMMARY
 from smp.errors import ExperimentError, ModelError, ProfileError, SmpError
 from smp.microbench import command
@@ -315,7 +317,7 @@ def shown(file: Path) -> None:
     """Read trials or a ladder, and make everything that the command prints, and more."""
     found = loaded(file)
     names = perturbing._told(found.trials, None)
-    found.text(names)
+    terminal.report([Part("", found.report(names))])
     json.dumps(found.document(names))
     found.trials.search().table()
     found.trials.best()
