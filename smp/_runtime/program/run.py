@@ -145,6 +145,49 @@ class Run(Repeated):
 
         write_states(self.states, self.size, self.dropped_states, Path(path), self.clock_error, self.extrapolated)
 
+    def write_trace(self, path: str | os.PathLike[str], *, supersteps: slice = slice(None)) -> None:
+        """Write the timeline of all processors, for Perfetto, ``chrome://tracing`` or speedscope.
+
+        Each processor has a track with its supersteps, their phases, and its waits at barriers in them.  Supersteps
+        state their words and bytes.  A counter shows h, and states that the program has set have tracks of their own.
+
+        Parameters
+        ----------
+        path : path_like
+            The file, ``.json`` or ``.json.gz``.  An existing file is replaced.  The file of an emulated machine has
+            virtual times, and the same bytes whenever the program is run with the same seed.
+        supersteps : slice
+            Numbers of the supersteps to write; states are then left out.  By default, everything is written.
+
+        Raises
+        ------
+        ValueError
+            If the path has another ending.
+
+        Warns
+        -----
+        UserWarning
+            If there are more than a million events, with which viewers are slow.
+
+        Examples
+        --------
+        >>> import smp
+        >>> def program(proc):
+        ...     with proc.superstep("work") as step:
+        ...         step.compute()
+        >>> with smp.emulated(2) as machine:
+        ...     run = machine.run(program)
+        >>> run.write_trace("trace.json")  # doctest: +SKIP
+        """
+        from .records.trace_file import write_trace  # imported late: most runs are not written
+
+        summary = Repeat.summary(self)[supersteps]
+        chosen = summary["step"]
+        spans, steps = (rows[np.isin(rows["step"], chosen)] for rows in (self._spans, self.steps))
+        about = {"kind": self.kind, "machine": self.machine, "seed": self.seed, "clock_error_s": self.clock_error}
+        states = self.states if supersteps == slice(None) else self.states[:0]
+        write_trace(Path(path), spans, steps, summary, states, self.nodes, about | {"remark": self.extrapolated})
+
     def __str__(self) -> str:
         from .printed_run import run_text  # imported only when a run is printed, which most runs are not
 
