@@ -10,6 +10,7 @@ The last profile measured on a machine is also kept in the user's data folder un
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import math
 import os
@@ -138,6 +139,21 @@ class Profile:
     def keep(self) -> None:
         """Make this the profile that `find` returns on the machine it was measured on."""
         self.save(kept_at(self.data["machine"]))
+
+    def to_frame(self) -> Any:
+        """Return the figures that profiles are compared by as a ``pandas.DataFrame``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each figure: ``section, what, unit, value, more_is_better, valid``.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed.
+        """
+        return importlib.import_module("smp.microbench.predictions.figures").frame_of(self)  # of a layer above
 
     def section(self, name: str) -> Any:
         """Return the results of one section, as the record of its microbenchmark.

@@ -127,6 +127,19 @@ class Run(Repeated):
         found = found.noting(moved_note(chosen, self.size, [repeat.placement for repeat in self.repeats]))
         return found.noting(*(whole_program.notes(self, found) if as_one else interval_notes.notes(self, found)))
 
+    def to_frame(self) -> Any:
+        """Return `summary` as a ``pandas.DataFrame``: a row for each superstep.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed.
+        """
+        from smp._output.frames import frame
+
+        rows = self.summary()
+        return frame({name: rows[name] for name in rows.dtype.names or ()})
+
     def state_graph(self, path: str | os.PathLike[str]) -> None:
         """Draw the states of all processors: processors upwards, time to the right, a colour for each state.
 

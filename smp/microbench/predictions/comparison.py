@@ -19,6 +19,7 @@ import numpy as np
 
 from smp._computer.description import fingerprint, named
 from smp._output import terminal
+from smp._output.frames import frame
 from smp._output.table import Part
 from smp.errors import ProfileError
 from smp.profiles.profile import Profile
@@ -87,6 +88,17 @@ class Comparison:
             "foretold": [each.to_json() for each in self.foretold],
             "missing": list(self.missing),
         }
+
+    def to_frame(self) -> Any:
+        """Return the rows as a ``pandas.DataFrame``: a figure of two profiles in each.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed.
+        """
+        rows = [row.to_json() for row in self.rows]
+        return frame({name: [row[name] for row in rows] for name in (*Row._fields, "gain", "told")})
 
     def report(self) -> Part:
         """Return the tables: a summary, one for each section, and one on the machine that would run programs faster."""

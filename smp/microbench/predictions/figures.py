@@ -8,7 +8,9 @@ The figures of each section come from its ``facts.compared``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from smp._output.frames import frame
 from smp.profiles.profile import Profile
 
 from ..method.figures import Figure
@@ -31,6 +33,14 @@ def figures_of(profile: Profile) -> dict[Key, Figure]:
     """
     samples = samples_of(profile)
     return {(name, each.what, each.unit): each for name in titles() for each in _figures(profile, name, samples)}
+
+
+def frame_of(profile: Profile) -> Any:
+    """Return the figures as a data frame: see `Profile.to_frame`."""
+    found = figures_of(profile)
+    keys = {name: [key[k] for key in found] for k, name in enumerate(("section", "what", "unit"))}
+    names = ("value", "more_is_better", "valid")
+    return frame(keys | {name: [getattr(one, name) for one in found.values()] for name in names})
 
 
 def busy(profile: Profile) -> bool:

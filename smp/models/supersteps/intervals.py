@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smp._output.frames import frame
 from smp._output.table import Column, Row, counted, ratio, text
 from smp._output.terminal import Printed
 from smp.errors import FitError
@@ -191,6 +192,17 @@ class Interval:
     def noting(self, *notes: str) -> "Interval":
         """Return the interval with further notes; empty ones are left out."""
         return replace(self, notes=(*self.notes, *(note for note in notes if note)))
+
+    def to_frame(self) -> Any:
+        """Return the interval as a ``pandas.DataFrame``: a row for each superstep, with times in seconds.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed.
+        """
+        names = ("step", "label", "hr", "hw", "m", *_TIMES, "loc", "m_over_g", "inside", "verdict", "spread")
+        return frame({name: getattr(self, name) for name in names})
 
     def table(self) -> Printed:
         """Return a table: each superstep (of many, the first and the last ones), the total, and the whole program."""

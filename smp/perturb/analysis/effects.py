@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take half a second to import
 
+from smp._output.frames import frame
 from smp.errors import ExperimentError
 from smp.models._types import FloatArray, IntArray
 
@@ -124,6 +125,17 @@ class Analysis:
         """Return the responses (trials,) that the mean and the significant effects alone would produce."""
         kept = np.where(self.significant, self.effects * self._signs, 0.0)
         return np.asarray(self.mean + self.design.matrix[:, 1:] @ kept / 2)
+
+    def to_frame(self) -> Any:
+        """Return the effects as a ``pandas.DataFrame``, with their probabilities under noise alone.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed.
+        """
+        columns = {"source": self.sources, "effect": self.effects, "p_value": self.p_values}
+        return frame(columns | {"significant": self.significant})
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON, from whose responses `from_json` computes the analysis again."""
