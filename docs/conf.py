@@ -76,25 +76,25 @@ def fields(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: 
 def link_names(app: Sphinx, tree: nodes.document) -> None:
     """Let each full name of an object lead to its entry in the reference, if it has one."""
     for literal in list(tree.findall(nodes.literal)):
-        if (found := NAME.fullmatch(literal.astext())) and not isinstance(
-            literal.parent, nodes.reference | pending_xref
-        ):
+        found = NAME.fullmatch(literal.astext())
+        if found and not isinstance(literal.parent, nodes.reference | pending_xref):
             link = pending_xref("", literal.deepcopy(), refdomain="py", reftype="obj", reftarget=found[1])
             literal.replace_self(link)
 
 
 def other_module(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.Element) -> nodes.Element | None:
     """Resolve the name of a class, or of a member of one, that another module describes."""
+    python = env.domains.python_domain
     module, _, name = node["reftarget"].rpartition(".")
     end = name if module in reference_pages.MODULES else node["reftarget"]
-    found = [one for one in env.domains.python_domain.objects if one.endswith(f".{end}") and end[0].isupper()]
+    found = [one for one in python.objects if one.endswith(f".{end}") and end[0].isupper()]
     if node.get("reftype") != "obj" or len(found) != 1:
         return None
-    python = env.domains.python_domain
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", found[0], node, text)
 
 
 def setup(app: Sphinx) -> None:
+    """Write the pages of the reference, and register the functions above."""
     reference_pages.write(HERE / "reference")
     app.connect("source-read", navigation)
     app.connect("autodoc-process-docstring", literal_tables, priority=100)
