@@ -95,6 +95,8 @@ def test_the_packed_modules_work_by_themselves(built: Path, tmp_path: Path) -> N
 
 FOLDERS = ("benchmarks", "docs", "examples", "scripts", "smp", "tests")
 """Of the source distribution: its tests read them."""
+MADE = {"__pycache__", "_build", "reference"}
+"""Folders that Python and ``scripts/site`` make."""
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
     source = tmp_path_factory.mktemp("checkout")
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns(*MADE, ".*"))
     for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "MANIFEST.in"):
         shutil.copy(ROOT / name, source)
     build = "import setuptools; setuptools.setup()"
@@ -117,7 +119,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def files(root: Path) -> set[str]:
     """The files that a source distribution must have, relative to the root."""
     found = (path for name in FOLDERS for path in (root / name).rglob("*") if path.is_file())
-    return {str(path.relative_to(root)) for path in found if "__pycache__" not in path.parts and path.name[0] != "."}
+    return {str(path.relative_to(root)) for path in found if not MADE & set(path.parts) and path.name[0] != "."}
 
 
 def test_the_source_distribution_has_its_tests_and_all_that_they_read(unpacked: Path) -> None:

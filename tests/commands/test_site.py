@@ -1,0 +1,54 @@
+"""The site builds without a warning, and has every page and every public name."""
+
+import importlib
+import pkgutil
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.machines import ROOT
+
+import smp
+
+pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[docs]'")
+pytestmark = pytest.mark.slow
+DOORS = [f"smp.{one.name}" for one in pkgutil.iter_modules(smp.__path__) if not one.name.startswith("_")]
+MODULES = ["smp", *DOORS, "smp.models.lopc"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site from a copy of the pages, so that the checkout stays as it is."""
+    place = tmp_path_factory.mktemp("site")
+    shutil.copytree(ROOT / "docs", place / "docs", ignore=shutil.ignore_patterns("_build", "reference"))
+    shutil.copytree(ROOT / "scripts", place / "scripts")
+    shutil.copy(ROOT / "CHANGELOG.md", place)
+    done = subprocess.run([place / "scripts/site"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return place / "docs/_build/site"
+
+
+def test_the_site_has_every_page(site: Path) -> None:
+    pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 60
+    assert [str(page) for page in pages if not (site / page.with_suffix(".html")).exists()] == []
+
+
+def test_every_image_of_a_page_is_in_the_site(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        for image in re.findall(r'<img [^>]*src="([^"]+)"', page.read_text(encoding="utf-8")):
+            assert (page.parent / image).exists(), f"{page.name}: {image}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_reference_has_every_public_name(site: Path, name: str) -> None:
+    module = importlib.import_module(name)
+    names = getattr(module, "__all__", [one for one, value in vars(module).items() if isinstance(value, type)])
+    page = (site / f"reference/{name}.html").read_text(encoding="utf-8")
+    shown = set(re.findall(r' id="(?:module-)?(smp[\w.]*)"', page))
+    others = set(re.findall(r'<li><p><code[^>]*><span class="pre">(\w+)</span></code>: <a ', page))
+    assert name in shown
+    assert [one for one in names if f"{name}.{one}" not in shown and one not in others] == []
