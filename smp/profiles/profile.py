@@ -141,17 +141,10 @@ class Profile:
         self.save(kept_at(self.data["machine"]))
 
     def to_frame(self) -> Any:
-        """Return the figures that profiles are compared by as a ``pandas.DataFrame``.
+        """Return a ``pandas.DataFrame`` with a row for each figure by which profiles are compared.
 
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each figure: ``section, what, unit, value, more_is_better, valid``.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            If pandas is not installed.
+        Its columns are ``section, what, unit, value, more_is_better, valid``.  It raises ModuleNotFoundError if pandas
+        is not installed.
         """
         return importlib.import_module("smp.microbench.predictions.figures").frame_of(self)  # of a layer above
 
