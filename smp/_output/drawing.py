@@ -5,6 +5,7 @@ Pictures are made without pyplot, so they need no window system, and nothing is 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from textwrap import fill
@@ -21,7 +22,6 @@ from .figure import Figure, Panel
 from .shapes import MIDDLE, SMALL, draw_cells, draw_marks, draw_series, mark_cuts, write_notes
 from .ticks import ROOM, named, put_numbers
 
-Picture = Matplotlib
 INCHES, DPI = (12.0, 8.0), 100
 """1200 x 800 pixels."""
 LETTERS = 165
@@ -32,18 +32,17 @@ MANY_POINTS = 60
 """A panel with more points than this has small markers."""
 
 
+class Picture(Matplotlib):
+    """A figure of Matplotlib that notebooks also show without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        drawn = io.BytesIO()
+        self.savefig(drawn, format="png")
+        return drawn.getvalue()
+
+
 def draw(figure: Figure) -> Picture:
-    """Draw a figure.
-
-    Parameters
-    ----------
-    figure : Figure
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Picture of 1200 x 800 pixels.
-    """
+    """Draw a figure as a picture of 1200 x 800 pixels."""
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
     picture = Picture(figsize=INCHES, dpi=DPI, layout=layout)
     _write(picture, 0.955, figure.title, 15, weight="bold")

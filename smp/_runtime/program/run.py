@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smp.errors import ProfileError
 
@@ -15,6 +16,7 @@ from .records.account import NOTHING, Account
 from .records.recorded import COMMUNICATION, Repeat, Repeated
 
 if TYPE_CHECKING:
+    from smp._output.drawing import Picture
     from smp.models.supersteps.intervals import Interval
     from smp.profiles.profile import Profile
 
@@ -158,6 +160,34 @@ class Run(Repeated):
 
         write_states(self.states, self.size, self.dropped_states, Path(path), self.clock_error, self.extrapolated)
 
+    def plot(self, *, supersteps: slice = slice(None)) -> Picture:
+        """Draw the timeline: processors upwards, time to the right, a colour for each phase, and grey for waits.
+
+        Parameters
+        ----------
+        supersteps : slice
+            Numbers of the supersteps to draw; all by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Notebooks show it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        ValueError
+            If there is no superstep to draw.
+        """
+        from smp._output.drawing import draw  # imported late, like Matplotlib
+
+        from .records.phases import WAIT, phase_states
+        from .records.state_graph import figure
+
+        spans = self._of_supersteps(self._spans, supersteps)
+        if not len(spans):
+            raise ValueError(f"there is no superstep to draw: the run recorded {len(np.unique(self.steps['step']))}")
+        return draw(figure(phase_states(spans), self.size, 0, self.clock_error, self.extrapolated, "Phases", WAIT))
+
     def write_trace(self, path: str | os.PathLike[str], *, supersteps: slice = slice(None)) -> None:
         """Write the timeline of all processors, for Perfetto, ``chrome://tracing`` or speedscope.
 
@@ -194,12 +224,14 @@ class Run(Repeated):
         """
         from .records.trace_file import write_trace  # imported late: most runs are not written
 
-        summary = Repeat.summary(self)[supersteps]
-        chosen = summary["step"]
-        spans, steps = (rows[np.isin(rows["step"], chosen)] for rows in (self._spans, self.steps))
+        spans, steps = (self._of_supersteps(rows, supersteps) for rows in (self._spans, self.steps))
         about = {"kind": self.kind, "machine": self.machine, "seed": self.seed, "clock_error_s": self.clock_error}
         states = self.states if supersteps == slice(None) else self.states[:0]
-        write_trace(Path(path), spans, steps, summary, states, self.nodes, about | {"remark": self.extrapolated})
+        about["remark"] = self.extrapolated
+        write_trace(Path(path), spans, steps, Repeat.summary(self)[supersteps], states, self.nodes, about)
+
+    def _of_supersteps(self, rows: NDArray[np.void], which: slice) -> NDArray[np.void]:
+        return rows[np.isin(rows["step"], np.unique(self.steps["step"])[which])]
 
     def __str__(self) -> str:
         from .printed_run import run_text  # imported only when a run is printed, which most runs are not

@@ -220,6 +220,28 @@ class Model:
         self._check(inputs)
         return tuple(g.name for g in self.inputs if not g.low <= inputs[g.name] <= g.high)
 
+    def plot(self) -> Any:
+        """Draw the measured points against their predictions.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Notebooks show it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        ModelError
+            If the model was stored without its samples.
+        """
+        if self.samples is None:
+            raise ModelError(f"the model {self.name} was stored without its samples, so there is no point to draw")
+        from smp._output.drawing import draw  # imported late, like Matplotlib
+
+        from .points_figure import model_figure
+
+        predicted = self.of(self.samples.inputs)
+        return draw(model_figure(self.name, self.formula(), predicted, self.samples.seconds, self.samples.verification))
+
     def formula(self) -> str:
         """Return the sum of the terms in readable form, in seconds."""
         pairs = zip(self.coefficients.tolist(), self.terms.values(), strict=True)

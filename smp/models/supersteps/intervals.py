@@ -193,6 +193,32 @@ class Interval:
         """Return the interval with further notes; empty ones are left out."""
         return replace(self, notes=(*self.notes, *(note for note in notes if note)))
 
+    def plot(self) -> Any:
+        """Draw the measured time of each superstep in its predicted interval.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Notebooks show it; ``savefig`` writes it to a file.  Of many supersteps it shows those that took the most
+            time.
+
+        Raises
+        ------
+        ValueError
+            If there is no superstep to draw.
+        """
+        if not len(self):
+            raise ValueError("there is no superstep to draw: the run recorded none")
+        from smp._output.drawing import draw  # imported late, like Matplotlib
+
+        from .bars_figure import interval_figure
+
+        names = [
+            f"{number if number >= 0 else ''} {label}".strip()
+            for number, label in zip(self.step, self.label, strict=True)
+        ]
+        return draw(interval_figure(names, self.measured, self.good, np.fmax(self.bad, self.random), self.samples))
+
     def to_frame(self) -> Any:
         """Return the interval as a ``pandas.DataFrame``: a row for each superstep, with times in seconds.
 

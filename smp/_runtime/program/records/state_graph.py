@@ -24,7 +24,7 @@ from .states import IDLE
 
 COLUMNS = 1_000
 OWN = (*range(COLOURS), *FURTHER)
-"""Colours of states; `IDLE` is grey, and states that have no colour of their own are black."""
+"""Colours of states; one of them is grey, usually `IDLE`, and states that have no colour of their own are black."""
 LANE = (-0.5, -0.35, 0.35)
 """Middles of the cells of a lane, from its processor: one for the gap below it, and two that fill it."""
 NAMED = 32
@@ -64,7 +64,15 @@ def trace(states: NDArray[np.void]) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns"}
 
 
-def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float = 0.0, remark: str = "") -> Figure:
+def figure(
+    states: NDArray[np.void],
+    size: int,
+    dropped: int,
+    clock_error: float = 0.0,
+    remark: str = "",
+    what: str = "States",
+    grey: str = IDLE,
+) -> Figure:
     """Describe the picture.
 
     Parameters
@@ -79,10 +87,14 @@ def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float
         Largest error in seconds of a processor's clock.
     remark : str
         Shown below the picture.
+    what : str
+        What the states are, for the title.
+    grey : str
+        The state that is grey.
     """
     began, ended = states["start"].min(), states["end"].max()
     lasted = max(ended - began, 1e-9)  # in virtual time, the whole program may take no time
-    names, own = legend(states)
+    names, own = legend(states, grey)
     edges = np.linspace(0.0, lasted, COLUMNS + 1)
     lanes = np.full((size, len(LANE), COLUMNS), np.nan)
     for rank in np.unique(states["rank"]):
@@ -106,25 +118,25 @@ def figure(states: NDArray[np.void], size: int, dropped: int, clock_error: float
         f"the nodes' clocks agree with that of processor 0 to within {time(clock_error)}" if clock_error else "",
     ]
     return Figure(
-        "states",
-        f"States of {size} processor{'s' * (size != 1)}",
+        what.lower(),
+        f"{what} of {size} processor{'s' * (size != 1)}",
         f"from the first change; each column, of {time(lasted / COLUMNS)}, shows the state that took most of its time",
         [panel],
         remarks="; ".join(filter(None, said)),
     )
 
 
-def legend(states: NDArray[np.void]) -> tuple[list[tuple[str, int]], NDArray[np.intp]]:
+def legend(states: NDArray[np.void], grey: str = IDLE) -> tuple[list[tuple[str, int]], NDArray[np.intp]]:
     """Return the names and colours of the legend, in the order in which the states appear, and the entry of each row.
 
     If there are more states than colours, those that took the least time share one entry.
     """
     names, first, own = np.unique(states["state"], return_index=True, return_inverse=True)
     seconds = np.bincount(own, states["end"] - states["start"])
-    longest = [k for k in np.argsort(-seconds, kind="stable") if names[k] != IDLE][: len(OWN)]
-    shown = sorted([*longest, *np.flatnonzero(names == IDLE)], key=lambda k: int(first[k]))
+    longest = [k for k in np.argsort(-seconds, kind="stable") if names[k] != grey][: len(OWN)]
+    shown = sorted([*longest, *np.flatnonzero(names == grey)], key=lambda k: int(first[k]))
     colours = iter(OWN)
-    entries = [(_shown(str(names[k])), GREY if names[k] == IDLE else next(colours)) for k in shown]
+    entries = [(_shown(str(names[k])), GREY if names[k] == grey else next(colours)) for k in shown]
     entry = np.full(len(names), len(entries))
     entry[shown] = np.arange(len(shown))
     if len(shown) < len(names):
