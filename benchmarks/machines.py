@@ -33,7 +33,7 @@ def main() -> None:
     parts = modules[given.command].results(given.quick)
     for part in parts:
         if part.rows:
-            print(terminal.text(table_of(part.title, part.rows)), end="\n\n")
+            print(terminal.text(table_of(part)), end="\n\n")
         for table in part.tables:
             print(terminal.text(table), end="\n\n")
     print(counted([row for part in parts for row in part.rows]))

@@ -7,7 +7,7 @@ shown   there is no target; the row only shows both numbers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,12 +59,12 @@ class Row:
 
 def near(result: str, what: str, printed: float, ours: float, unit: str, kind: str, part: float) -> Row:
     """Return a row whose target is the published number, give or take a part of it."""
-    return Row(result, what, printed, ours, unit, kind, printed * (1 - part), printed * (1 + part))
+    return Row(result, what, printed, ours, unit, kind, *sorted((printed * (1 - part), printed * (1 + part))))
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of one part of the experiments, with figures and tables of its own; ``pictures`` draw into a folder."""
+    """Rows of one part of the experiments, with remarks, figures and tables; ``pictures`` draw into a folder."""
 
     title: str
     rows: Sequence[Row] = ()
@@ -72,10 +72,11 @@ class Part:
     tables: Sequence[Table] = ()
     pictures: Sequence[Callable[[Path], object]] = ()
     data: dict[str, Any] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
 
 
-def table_of(title: str, rows: Iterable[Row]) -> Table:
-    """Return a table of rows, with their targets."""
+def table_of(part: Part) -> Table:
+    """Return a table of the rows of a part, with their targets."""
     columns = (
         text("result"),
         text("what"),
@@ -87,9 +88,8 @@ def table_of(title: str, rows: Iterable[Row]) -> Table:
         text("target"),
         text("in it"),
     )
-    known = list(rows)
-    notes = [f"{row.what}: {row.note}" for row in known if row.note]
-    return Table(title, columns, [_cells(row) for row in known], notes)
+    notes = [f"{row.what}: {row.note}" for row in part.rows if row.note]
+    return Table(part.title, columns, [_cells(row) for row in part.rows], [*notes, *part.remarks])
 
 
 def _cells(row: Row) -> list[Any]:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import math
+import smp
+from smp import machines
+from smp.machines import MachineFile
 
-from ..rows import Part
-from ..rows import Row as Shown
-from .measured import measure
-from .rows import Row
+from ..rows import Part, Row
+from . import sort_tables, stencil_tables
+from .primitives import FIGURE_6_6, specifications
+from .regained import compared
 
 SUMMARY = "Brewer's models regained: primitives of Strata, relaxation, sorts"
+MACHINES = ("cm5", "alewife", "paragon", "atm")
 
 
 def results(quick: bool) -> list[Part]:
     """Calibrate the models on all machines, and compare them and the programs' times with the printed ones."""
-    report = measure(quick)
-    parts = [Part(table.title, [_shown(row) for row in table.rows]) for table in report.tables]
-    return [*parts, Part("further numbers", figures=report.drawn, data=report.numbers)]
+    made = [primitives(machines.load(name), quick) for name in MACHINES]
+    return [*made, *stencil_tables.tables(quick), *sort_tables.tables(quick)]
 
 
-def _shown(row: Row) -> Shown:
-    low, high = (None if math.isinf(end) else end for end in (row.low, row.high))
-    return Shown("", row.what, row.printed, row.ours, row.unit, "shown" if row.kind == "-" else row.kind, low, high)
+def primitives(machine: MachineFile, quick: bool) -> Part:
+    """Return the comparison with figure 6-6 for one machine."""
+    rows: list[Row] = []
+    for name, specification in specifications(machine, quick).items():
+        printed = FIGURE_6_6[machine.name][name]
+        rows += compared(name, smp.calibrate(specification), specification, printed, machine.clock.hz, "cycles", "set")
+    return Part(f"figure 6-6: {machine.name}", rows)

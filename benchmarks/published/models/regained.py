@@ -8,7 +8,7 @@ import numpy as np
 
 import smp
 
-from .rows import Row, within
+from ..rows import Row, near
 
 CARRIES = 0.05
 """Part of the time from which on a coefficient matters."""
@@ -41,11 +41,11 @@ def compared(
     shares = shares_of(printed, specification, model)
     rows = []
     for term, coefficient in printed.coefficients.items():
-        of_kind = kind if shares[term] > CARRIES else "-"
-        rows.append(within(f"{name}: {term}", coefficient, float(ours.pop(term, 0.0)), unit, of_kind, 0.10))
-    rows += [Row(f"{name}: {term}, not printed", 0.0, float(one), unit, "-") for term, one in ours.items()]
+        of_kind = kind if shares[term] > CARRIES else "shown"
+        rows.append(near("", f"{name}: {term}", coefficient, float(ours.pop(term, 0.0)), unit, of_kind, 0.10))
+    rows += [Row("", f"{name}: {term}, not printed", 0.0, float(one), unit, "shown") for term, one in ours.items()]
     error = 100 * model.quality.mre
-    return [*rows, Row(f"{name}: MRE", printed.mre, error, "%", kind, high=printed.mre + POINT)]
+    return [*rows, Row("", f"{name}: MRE", printed.mre, error, "%", kind, high=printed.mre + POINT)]
 
 
 def shares_of(printed: Printed, specification: smp.Specification, model: smp.Model) -> dict[str, float]:

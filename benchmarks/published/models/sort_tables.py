@@ -12,8 +12,8 @@ import smp
 from smp import machines
 from smp.machines import MachineFile
 
+from ..rows import Part, Row, near
 from .regained import Printed, compared
-from .rows import Report, Row, Table, within
 from .sorts import OVERSAMPLING, SAMPLE_DIGIT, Sorts, largest_part
 
 PROCESSORS = 64
@@ -60,9 +60,9 @@ def sorts(machine: MachineFile, processors: int = PROCESSORS) -> Sorts:
     return Sorts(machine, processors)
 
 
-def tables(quick: bool) -> Report:
+def tables(quick: bool) -> list[Part]:
     """Return all tables on sorts."""
-    return Report([crossings(), digits(), *(models(name) for name in MACHINES)])
+    return [crossings(), digits(), *(models(name) for name in MACHINES)]
 
 
 def mean_largest(keys: int, width: int, processors: int = PROCESSORS, draws: int = DRAWS) -> float:
@@ -87,7 +87,7 @@ def crossing(first: Callable[[int], float], second: Callable[[int], float], most
     return low
 
 
-def crossings() -> Table:
+def crossings() -> Part:
     """Return where the fastest algorithm changes."""
     rows, fastest = [], set()
     for name in MACHINES:
@@ -98,14 +98,14 @@ def crossings() -> Table:
                     functools.partial(_time, times, left, width), functools.partial(_time, times, right, width)
                 )
                 kind = "set" if width == 32 else "pred"
-                rows.append(within(f"{name}, {width} bits, {left} to {right}", printed, last, "keys", kind, 0.10))
+                rows.append(near("", f"{name}, {width} bits, {left} to {right}", printed, last, "keys", kind, 0.10))
         for width in (8, 16, 24, 32):
             for keys in (10, 100, 300, 1000, 3000, 10_000):
                 some = ("4", "10", "14", "sample")
                 fastest.add(min(some, key=lambda one: time_of(times, one, keys, width)))
-    rows.append(Row("14-bit digits win somewhere (1: yes)", 0, "14" in fastest, "", "pred", 0, 0))
+    rows.append(Row("", "14-bit digits win somewhere (1: yes)", 0, "14" in fastest, "", "pred", 0, 0))
     remark = "the costs of keys and buckets were set from 32 bits, on each machine"
-    return Table("sorts: last number of keys of a processor at which the first algorithm wins", rows, [remark])
+    return Part("sorts: last number of keys of a processor at which the first algorithm wins", rows, remarks=[remark])
 
 
 def _time(times: Sorts, algorithm: str, width: int, keys: int) -> float:
@@ -117,23 +117,23 @@ def best_digit(times: Sorts, keys: int, width: int) -> int:
     return min(range(1, 17), key=lambda digit: times.radix(keys, width, digit))
 
 
-def digits() -> Table:
+def digits() -> Part:
     """Return the best digits of 28-bit keys on the CM-5 (section 5.3)."""
     times, width = sorts(machines.load("cm5")), 28
     behind = 1e3 * (times.radix(1000, width, 10) - times.radix(1000, width, 7))
     first = next((keys for keys in range(100, MOST, 100) if best_digit(times, keys, width) == 10), MOST)
     large = best_digit(times, 1_000_000, width)
     rows = [
-        Row("bits at 1,000 keys", 7, best_digit(times, 1000, width), "", "pred", 7, 7),
-        Row("10 bits behind 7 at 1,000 keys", 0.31, behind, "ms", "-"),
-        Row("keys from which 10 bits are best", 2000, first, "keys", "pred", 1000, 9999),
-        Row("bits at 1,000,000 keys", 14, large, "", "pred", 14, 14),
+        Row("", "bits at 1,000 keys", 7, best_digit(times, 1000, width), "", "pred", 7, 7),
+        Row("", "10 bits behind 7 at 1,000 keys", 0.31, behind, "ms", "shown"),
+        Row("", "keys from which 10 bits are best", 2000, first, "keys", "pred", 1000, 9999),
+        Row("", "bits at 1,000,000 keys", 14, large, "", "pred", 14, 14),
     ]
     remark = "printed: 7 bits around 1,000 keys; 10 above, from some thousands; 14 for large sorts"
-    return Table("radix sort: best digits of 28-bit keys on the CM-5", rows, [remark])
+    return Part("radix sort: best digits of 28-bit keys on the CM-5", rows, remarks=[remark])
 
 
-def models(name: str) -> Table:
+def models(name: str) -> Part:
     """Return the models of both sorts, calibrated with the terms of the thesis, next to the printed ones."""
     machine = machines.load(name)
     some = {"keys": "30..10000 x 5", "digit": "4, 8, 10, 14", "width": "8, 16, 24, 32", "processors": "16, 32, 64"}
@@ -170,6 +170,6 @@ def models(name: str) -> Table:
     parts = zip(found.terms.items(), found.coefficients, strict=True)
     rest = sum(float(c * term.of(at)[0]) for (text, term), c in parts if not text.startswith("keys"))
     what = f"sample: the rest, on {PROCESSORS} processors"
-    rows.append(within(what, printed.coefficients["1"], 1e6 * rest, "us", "set", 0.10))
+    rows.append(near("", what, printed.coefficients["1"], 1e6 * rest, "us", "set", 0.10))
     rows += compared("sample", found, sample, Printed(of_keys, printed.mre), 1e6, "us", "set")
-    return Table(f"sorts: models of {name} with the terms of the thesis", rows)
+    return Part(f"sorts: models of {name} with the terms of the thesis", rows)

@@ -16,8 +16,8 @@ from smp.kernels.grids.layouts import rectangles
 from smp.kernels.grids.red_black import relax_rectangle
 from smp.machines import MachineFile
 
+from ..rows import Part, Row, near
 from .regained import Printed, compared
-from .rows import Report, Row, Table, within
 from .stencil import LAYOUTS, Stencils, allowed, blocks_in
 
 PROCESSORS = 64
@@ -78,13 +78,13 @@ def stencils(machine: MachineFile, processors: int = PROCESSORS, longest: int = 
     return Stencils(machine, processors, longest)
 
 
-def tables(quick: bool) -> Report:
+def tables(quick: bool) -> list[Part]:
     """Return all tables on stencils."""
     made = [iterations(), areas(300 if quick else 3000), gains(20 if quick else 200), extra_rows()]
-    return Report([*made, *(models(name) for name in MACHINES)])
+    return [*made, *(models(name) for name in MACHINES)]
 
 
-def iterations() -> Table:
+def iterations() -> Part:
     """Return the times of an iteration."""
     rows = []
     for name in MACHINES:
@@ -92,8 +92,8 @@ def iterations() -> Table:
         for (width, height), printed in zip(GRIDS, ITERATION[name], strict=True):
             for layout, time in zip(("square", "strips"), printed, strict=True):
                 ours = 1e3 * times.seconds(width, height, layout)
-                rows.append(within(f"{name}, {width} x {height}, {layout}", time, ours, "ms", "pred", 0.15))
-    return Table("stencils: time of an iteration", rows, closest())
+                rows.append(near("", f"{name}, {width} x {height}, {layout}", time, ours, "ms", "pred", 0.15))
+    return Part("stencils: time of an iteration", rows, remarks=closest())
 
 
 def closest() -> list[str]:
@@ -127,7 +127,7 @@ def winners(times: Stencils, grids: Any) -> list[str]:
     return found
 
 
-def areas(count: int) -> Table:
+def areas(count: int) -> Part:
     """Return the part of the grids that each layout wins, from random grids."""
     grids = np.random.default_rng(11).integers(1, 1001, (count, 2)).tolist()
     rows = []
@@ -136,15 +136,15 @@ def areas(count: int) -> Table:
         won = Counter(winners(times, grids))
         for layout, printed in zip(("uniprocessor", "strips", "square"), AREAS[name], strict=True):
             ours = 100 * won[layout] / count
-            rows.append(Row(f"{name}, {layout}", printed, ours, "%", "pred", printed - 5, printed + 5))
+            rows.append(Row("", f"{name}, {layout}", printed, ours, "%", "pred", printed - 5, printed + 5))
     shared = sum(
         shared_memory(stencils(machines.load("alewife")), width, height)
         < stencils(machines.load("alewife")).seconds(width, height, layout)
         for (width, height), layout in zip(grids, winners(stencils(machines.load("alewife")), grids), strict=True)
     )
-    rows.append(Row("alewife, shared memory", 0, 100 * shared / count, "%", "pred", 0, 0))
+    rows.append(Row("", "alewife, shared memory", 0, 100 * shared / count, "%", "pred", 0, 0))
     remark = "shared memory is estimated from the misses of [memory]: the machine's directory is not emulated"
-    return Table(f"stencils: grids up to 1000 x 1000 that a layout wins ({count} random ones)", rows, [remark])
+    return Part(f"stencils: grids up to 1000 x 1000 that a layout wins ({count} random ones)", rows, remarks=[remark])
 
 
 def shared_memory(times: Stencils, width: int, height: int) -> float:
@@ -170,7 +170,7 @@ def shared_memory(times: Stencils, width: int, height: int) -> float:
     return (2 * (sweep + misses) / times.machine.clock.hz) + 2 * times.barrier + times.reduction
 
 
-def gains(count: int) -> Table:
+def gains(count: int) -> Part:
     """Return the mean gain of the best layout over square blocks, for random grids up to 5000 x 5000."""
     grids = np.random.default_rng(12).integers(16, 5001, (count, 2)).tolist()
     ours = {}
@@ -179,11 +179,11 @@ def gains(count: int) -> Table:
         for (width, height), layout in zip(grids, winners(times, grids), strict=True):
             made.append(times.seconds(width, height, "square") / times.seconds(width, height, layout) - 1)
         ours[name] = 100 * float(np.mean(made))
-    rows = [Row(name, printed, ours[name], "%", "-") for name, printed in GAINS.items()]
+    rows = [Row("", name, printed, ours[name], "%", "shown") for name, printed in GAINS.items()]
     order = ours["atm"] > ours["paragon"] > max(ours["alewife"], ours["cm5"])
-    rows.append(Row("order: ATM, Paragon, then the others (1: yes)", 1, order, "", "pred", 1, 1))
+    rows.append(Row("", "order: ATM, Paragon, then the others (1: yes)", 1, order, "", "pred", 1, 1))
     remark = "printed: 20 grids on each machine"
-    return Table(f"stencils: gain over always square blocks ({count} grids up to 5000 x 5000)", rows, [remark])
+    return Part(f"stencils: gain over always square blocks ({count} grids up to 5000 x 5000)", rows, remarks=[remark])
 
 
 def best_extra(times: Stencils, side: int) -> tuple[dict[tuple[int, int], float], tuple[int, int]]:
@@ -194,7 +194,7 @@ def best_extra(times: Stencils, side: int) -> tuple[dict[tuple[int, int], float]
     return found, min(found, key=lambda extra: (found[extra], extra))
 
 
-def extra_rows() -> Table:
+def extra_rows() -> Part:
     """Return the best extra rows and columns."""
     rows = []
     for name, (side, printed, gain) in EXTRA.items():
@@ -202,12 +202,12 @@ def extra_rows() -> Table:
         loss = 100 * (found[printed] / found[best] - 1)
         what = f"{name}, {side} x {side}: {printed[0]}, {printed[1]} printed, {best[0]}, {best[1]} ours"
         ours = 100 * (1 - found[best] / found[0, 0])
-        rows.append(Row(f"{what}; loss of the printed ones", 0, loss, "%", "pred", high=0.5))
-        rows.append(Row(f"{what}; gain", gain, ours, "%", "pred", gain - 1, gain + 1))
-    return Table("stencils: extra rows and columns of the outermost blocks", rows)
+        rows.append(Row("", f"{what}; loss of the printed ones", 0, loss, "%", "pred", high=0.5))
+        rows.append(Row("", f"{what}; gain", gain, ours, "%", "pred", gain - 1, gain + 1))
+    return Part("stencils: extra rows and columns of the outermost blocks", rows)
 
 
-def models(name: str) -> Table:
+def models(name: str) -> Part:
     """Return the models of the layouts, calibrated with the terms of the thesis, next to the printed ones."""
     machine, rows = machines.load(name), []
     times = stencils(machine)
@@ -220,7 +220,7 @@ def models(name: str) -> Table:
             clocked=True,
         )  # fmt: skip
         rows += compared(layout, smp.calibrate(specification), specification, printed, 1e6, "us", "pred")
-    return Table(f"stencils: models of {name} with the terms of the thesis", rows)
+    return Part(f"stencils: models of {name} with the terms of the thesis", rows)
 
 
 def _timed(times: Stencils, layout: str, width: int, height: int, iterations: int) -> float:
