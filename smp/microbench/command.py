@@ -364,10 +364,13 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         assert base is not None
         profile, samples, files = base, samples_of(base), []
     _print(profile.data, report.whole(profile), options.form)
+    from .report.page import write_page  # imports the template engine
+
     if not options.no_plots:
         from .report import plots
 
         files += plots.draw(profile.data, samples, options.out)
+    files.append(write_page(profile, samples, options.out))
     _tell(talk, options.out, files)
     return code
 
