@@ -17,6 +17,7 @@ from smp._computer.documents import Record
 from smp.microbench import command as cli
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import MODES, Measurement, Stopped
+from smp.microbench.report import page
 from smp.microbench.sections import SECTIONS
 from smp.profiles.profile import Profile
 
@@ -208,6 +209,7 @@ def test_ctrl_c_keeps_the_earlier_sections_and_the_measured_part_of_the_current_
 
     monkeypatch.setattr(Campaign, "_probe", probe)
     monkeypatch.setattr(cli.report, "whole", lambda profile: [])
+    monkeypatch.setattr(page, "page_of", lambda profile, samples: "")
     assert cli.main(["--quick", "--out", str(tmp_path), "--no-plots"]) == 130
     profile = json.loads((tmp_path / "profile.json").read_text())
     assert (profile["latency"]["of"], profile["bandwidth"]["of"]) == ("latency", "bandwidth")

@@ -5,8 +5,9 @@
 // Colours are CSS variables, so a change of the theme needs no drawing.  Fields that a description leaves out have the
 // defaults of `smp._output.figure`.
 const SVG = "http://www.w3.org/2000/svg";
-const LINE = 17, NEAR = 30, NARROWEST = 250, MOST_NUMBERS = 500, MANY_POINTS = 60;
+const LINE = 17, NEAR = 30, NARROW = 250, MOST_NUMBERS = 500, MANY_POINTS = 60;
 const DASHES = {dashed: "7 4", dashdot: "7 3 2 3", dotted: "2 3"};
+const KEPT = "fill stroke stroke-width opacity font text-anchor vector-effect".split(" ");
 // Outlines around the origin, as large as a circle with radius 1
 const MARKERS = [
   "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z", "M-.9-.9H.9V.9H-.9z", "M0-1.1L1 .8H-1z", "M0-1.2L1.1 0L0 1.2L-1.1 0z",
@@ -26,15 +27,19 @@ const UNITS = {
 
 // --- elements and texts
 
+function set(one, attributes) {
+  for (const [key, value] of Object.entries(attributes)) if (value != null) one.setAttribute(key, value);
+}
+
 function add(parent, name, attributes = {}, text) {
   const made = document.createElementNS(name === "svg" ? SVG : parent.namespaceURI, name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
+  set(made, attributes);
+  if (text != null) made.textContent = text;
   return parent.appendChild(made);
 }
 
 const pen = document.createElement("canvas").getContext("2d");
-pen.font = "12px system-ui, sans-serif";
+pen.font = "12px system-ui";
 const wide = text => pen.measureText(text).width;
 const flat = text => (text ?? "").replace(/\s+/g, " ").trim();
 
@@ -66,7 +71,7 @@ function power(v) {
 const named = about => flat(about.label) + (about.unit && about.unit !== "s" ? ` (${about.unit})` : "");
 const coloured = index => `var(--c${index % 16})`;
 const mixed = (name, share) => `color-mix(in oklch increasing hue, var(--${name}1) ${100 * share}%, var(--${name}0))`;
-const colourOf = one => one.shade === undefined ? coloured(one.colour ?? 0) : mixed("shade", one.shade);
+const colourOf = one => one.shade == null ? coloured(one.colour ?? 0) : mixed("shade", one.shade);
 const lineOf = one => ({class: "line", stroke: colourOf(one), "stroke-dasharray": DASHES[one.dash]});
 
 // --- axes
@@ -133,7 +138,7 @@ function draw(box, figure) {
   const write = (into, text, x, y, kind, more) => add(into, "text", {x, y, class: kind, ...more}, text);
 
   function redraw() {
-    const width = Math.max(canvas.clientWidth, 200), columns = Math.max(1, Math.min(across, Math.floor(width / NARROWEST)));
+    const width = Math.max(canvas.clientWidth, NARROW), columns = Math.min(across, Math.floor(width / NARROW));
     const height = panels.length > columns ? 190 : Math.min(330, width / columns / 2);
     let top = 0, bottom = 0;
     svg.replaceChildren();
@@ -143,7 +148,7 @@ function draw(box, figure) {
       const tall = panel.y.names && !panel.cells ? 24 * panel.y.names.length : 0, each = width / columns;
       bottom = Math.max(bottom, drawPanel(panel, k, (k % columns) * each, top, each - 10, Math.max(height, tall)));
     });
-    svg.setAttribute("viewBox", `0 0 ${width} ${bottom}`);
+    set(svg, {viewBox: `0 0 ${width} ${bottom}`});
     ring = add(svg, "circle", {r: 8, class: "found", visibility: "hidden"});
     show();
   }
@@ -154,7 +159,8 @@ function draw(box, figure) {
     const textX = tickText(panel.x, X), textY = tickText(panel.y, Y);
     const ticksY = ticksOf(panel.y, [Math.min(...Y), Math.max(...Y)], height / 42);
     const widest = Math.min(Math.max(...ticksY.map(v => wide(textY(v)))), 0.42 * width);
-    const room = {k, panel, X, left: left + widest + (named(panel.y) ? 32 : 12), right: left + width, top: top + 10};
+    const label = broken(named(panel.y), height), beside = left + widest + 12 + (label.length && 6 + 15 * label.length);
+    const room = {k, panel, X, left: beside, right: left + width, top: top + 10};
     for (const line of broken(panel.title || "", 0.9 * width))
       write(svg, line, left + 4, (room.top += LINE) - 5, "heading");
     const x = scaleOf(panel.x, X, room.left, room.right), id = `${figure.id}-${k}`;
@@ -181,8 +187,8 @@ function draw(box, figure) {
     }
     add(svg, "path", {class: "frame", d: `M${room.left} ${room.top}V${room.bottom}H${room.right}`});
     write(svg, named(panel.x), (room.left + room.right) / 2, room.bottom + 36, "label middle");
-    const transform = `translate(${left + 13} ${room.top + height / 2})rotate(-90)`;
-    write(svg, named(panel.y), 0, 0, "label middle", {transform});
+    label.forEach((line, n) => write(svg, line, 0, 0, "label middle", {
+      transform: `translate(${left + 13 + 15 * n} ${room.top + height / 2})rotate(-90)`}));
     rooms.push(Object.assign(room, {x, y, inside}));
     drawMarks(room);
     if (panel.cells) drawCells(room);
@@ -211,9 +217,10 @@ function draw(box, figure) {
 
   function drawMarks({panel, x, y, left, right, top, bottom, inside}) {
     for (const m of panel.marks.filter(m => !hidden.has(m.of))) {
-      const area = m.to !== undefined, place = m.axis === "y" ? y : x, a = place(m.value), b = area ? place(m.to) : a;
-      const d = m.axis === "y" ? `M${left} ${a}H${right}V${b}H${left}` : `M${a} ${top}V${bottom}H${b}V${top}`;
-      add(inside, "path", {d, ...area ? {fill: colourOf(m), opacity: 0.25} : lineOf(m)});
+      const place = m.axis === "y" ? y : x, a = place(m.value), b = place(m.to ?? m.value);
+      const d = m.axis === "y" ? `M${left} ${a}H${right}` : `M${a} ${top}V${bottom}`;
+      const back = m.axis === "y" ? `V${b}H${left}` : `H${b}V${top}`, area = {d: d + back, fill: colourOf(m), opacity: 0.25};
+      add(inside, "path", m.to == null ? {d, ...lineOf(m)} : area);
     }
   }
 
@@ -228,7 +235,7 @@ function draw(box, figure) {
       add(inside, "rect", {x: xs[j], y: ys[i + 1], width: width + 0.4, height: ys[i] - ys[i + 1] + 0.4, style});
       if (!cells.named && all.length <= MOST_NUMBERS && wide(text) < width)
         write(inside, text, px, py + 4, "middle", {style: `fill:${share > 0.5 ? "#fff" : "#000"}`});
-      if (why) add(inside, "circle", {cx: px + 0.36 * width, cy: py + 0.32 * (ys[i + 1] - ys[i]), r: 5, class: "bad"});
+      if (why) add(inside, "circle", {cx: px + 0.36 * width, cy: py + 0.32 * (ys[i + 1] - ys[i]), r: 5, class: "bad cell"});
       const of = panel.series.find(s => s.colour === v)?.of, value = shown(cells, v);
       points.push({k, px, py, why, lines: [cells.named ? of : value, ...where(panel, cells.x[j], cells.y[i])]});
     }));
@@ -238,14 +245,15 @@ function draw(box, figure) {
     ([axis, v]) => [flat(axis.label), shown(axis, v)].filter(Boolean).join(": "));
 
   function drawSeries(room, s, size) {
-    const {panel, x, y, inside, left, right, bottom} = room, stroke = colourOf(s), dots = s.kind === "points";
+    const {panel, x, y, inside, left, right, top, bottom} = room, stroke = colourOf(s), dots = s.kind === "points";
     // A logarithmic axis has no zero
     const up = v => panel.y.scale === "log" && v <= 0 ? bottom + 99 : y(v);
     const line = list => list.reduce(([d, next], [a, b]) =>
       a === null || b === null ? [d, "M"] : [`${d}${next}${x(a)} ${up(b)}`, "L"], ["", "M"])[0];
     const known = s.low ? s.x.map((v, n) => [v, s.low[n], s.high[n]]).filter(point => !point.includes(null)) : [];
-    if (s.spread === "bars")
-      add(inside, "path", {d: known.map(([v, a, b]) => line([[v, a], [v, b]])).join(""), stroke, class: "line"});
+    const bar = ([v, a, b]) => line([[v, a], [v, b]]) + (up(b) < top ? `M${x(v) - 4} ${top + 6}l4-6l4 6` : "")
+      + (up(a) > bottom ? `M${x(v) - 4} ${bottom - 6}l4 6l4-6` : "");
+    if (s.spread === "bars") add(inside, "path", {d: known.map(bar).join(""), stroke, class: "line"});
     else if (known.length) {
       const around = [...known.map(([v, a]) => [v, a]), ...known.reverse().map(([v, , b]) => [v, b])];
       add(inside, "path", {d: `${line(around)}Z`, fill: stroke, opacity: s.kind === "band" ? 0.25 : 0.16});
@@ -258,7 +266,7 @@ function draw(box, figure) {
       if (v === null || s.y[n] === null) return;
       const px = x(v), py = up(s.y[n]), before = px > (left + right) / 2;
       const d = MARKERS[s.marker ?? 0], transform = `translate(${px} ${py})scale(${radius})`;
-      if (dots || s.marker !== undefined) add(inside, "path", {d, transform, class: "dot", stroke, fill});
+      if (dots || s.marker != null) add(inside, "path", {d, transform, class: "dot", stroke, fill});
       remember(room, s, n, px, py, where(panel, v, s.y[n]), radius + 4, px + (before ? -8 : 8), py - 6, before);
     });
   }
@@ -295,13 +303,13 @@ function draw(box, figure) {
 
   function show(point) {
     tip.hidden = !point;
-    ring.setAttribute("visibility", point ? "visible" : "hidden");
-    if (!point) return "";
+    set(ring, {visibility: point ? "visible" : "hidden"});
+    if (!point) return;
     const title = flat(panels[point.k].title), why = point.why ? `not valid: ${point.why}` : "";
     const lines = [...point.lines, title, why].filter(Boolean);
     tip.replaceChildren();
     for (const line of lines) add(tip, "div", {class: line === why ? "why" : ""}, line);
-    ring.setAttribute("transform", `translate(${point.px} ${point.py})`);
+    set(ring, {transform: `translate(${point.px} ${point.py})`});
     tip.style.left = `${Math.max(0, Math.min(point.px + 14, canvas.clientWidth - tip.offsetWidth))}px`;
     tip.style.top = `${point.py + 14}px`;
     return lines.join(", ");
@@ -329,7 +337,7 @@ function draw(box, figure) {
     svg.setPointerCapture(event.pointerId);
   });
   svg.addEventListener("pointermove", event => {
-    if (drag) return Object.entries(dragged(event)).forEach(([key, value]) => drag.area.setAttribute(key, value));
+    if (drag) return set(drag.area, dragged(event));
     const [a, b] = placeOf(event), far = point => Math.hypot(point.px - a, point.py - b);
     show(points.filter(point => far(point) < NEAR).sort((one, other) => far(one) - far(other))[0]);
   });
@@ -363,15 +371,15 @@ function draw(box, figure) {
   for (const [name, one] of entries) {
     const button = add(legend, "button", {type: "button", "aria-pressed": true}), stroke = colourOf(one);
     const drawn = add(button, "svg", {width: 30, height: 12, "aria-hidden": true});
-    const area = one.kind === "band" || one.kind === "bar" || one.to !== undefined, dots = one.kind === "points";
+    const area = one.kind === "band" || one.kind === "bar" || one.to != null, dots = one.kind === "points";
     if (area) add(drawn, "rect", {width: 30, height: 12, fill: stroke, opacity: one.kind === "bar" ? 1 : 0.3});
     else if (!dots) add(drawn, "path", {...lineOf(one), d: "M0 6H30"});
     const outline = {d: MARKERS[one.marker ?? 0], transform: "translate(15 6)scale(3.8)", class: "dot", stroke};
-    if (dots || one.marker !== undefined) add(drawn, "path", {...outline, fill: one.hollow ? "var(--bg)" : stroke});
+    if (dots || one.marker != null) add(drawn, "path", {...outline, fill: one.hollow ? "var(--bg)" : stroke});
     button.append(name);
     button.addEventListener("click", () => {
       if (!hidden.delete(name)) hidden.add(name);
-      button.setAttribute("aria-pressed", !hidden.has(name));
+      set(button, {"aria-pressed": !hidden.has(name)});
       redraw();
     });
   }
@@ -398,9 +406,10 @@ function draw(box, figure) {
   button("SVG", "image/svg+xml", () => {
     const copy = svg.cloneNode(true), all = svg.querySelectorAll("*");
     copy.querySelectorAll("*").forEach((one, n) => {
-      const look = getComputedStyle(all[n]), keep = ["fill", "stroke", "stroke-width", "opacity", "font", "text-anchor"];
-      one.setAttribute("style", keep.map(key => `${key}:${look.getPropertyValue(key)}`).join(";"));
+      const look = getComputedStyle(all[n]), value = key => `${key}:${look.getPropertyValue(key)}`;
+      set(one, {style: KEPT.map(value).join(";")});
     });
+    copy.style.background = getComputedStyle(document.body).backgroundColor;
     return new XMLSerializer().serializeToString(copy);
   });
   new ResizeObserver(redraw).observe(canvas);

@@ -10,6 +10,7 @@ from typing import Any
 from ..figure import Axis, Cells, Figure, Panel, Series
 from ..table import Bounded, Cell, Column, Marked, Table, text
 from .described import against, family
+from .ends import has_bars
 
 MOST_ROWS = 100
 """Most rows of a table of points. The data behind the drawing has all points."""
@@ -19,27 +20,27 @@ Key = tuple[float, int]
 
 
 def tables(figure: Figure) -> Iterator[Table]:
-    """Yield the tables of each panel: a row for each position, a column for each series."""
+    """Yield the table of each panel: a row for each position, a column for each series."""
     for panel in figure.panels:
-        if panel.cells:
-            yield _map(panel, panel.cells)
-        else:
-            bars = [one for one in panel.series if one.kind == "bar"]
-            others = [one for one in panel.series if one.kind != "bar"]
-            across = bool(bars) or bool(panel.y.names)  # the rows are positions along y
-            yield _curves(panel, [*bars, *others], across)
+        yield _map(panel, panel.cells) if panel.cells else _curves(panel)
 
 
-def _curves(panel: Panel, series: Sequence[Series], across: bool) -> Table:
+def _curves(panel: Panel) -> Table:
+    across = has_bars(panel) or bool(panel.y.names)  # the rows are positions along y
     rows, values = (panel.y, panel.x) if across else (panel.x, panel.y)
-    found = [_points(one, across) for one in series]
-    keys = sorted({key for points in found for key in points})
-    columns = [_positions(rows, keys), *(_column(values, _name(one, panel) or values.label) for one in series)]
-    cells = [[_position(rows, key[0]), *(points.get(key, "") for points in found)] for key in keys[:MOST_ROWS]]
-    return Table(panel.title, columns, cells, _notes(series, len(keys)))
+    found: dict[str, dict[Key, Cell]] = {}
+    for one in panel.series:
+        name, points = _name(one, panel) or values.label, _points(one, across, bool(rows.names))
+        while found.get(name, {}).keys() & points.keys():
+            name += " "  # another series of the same name has points at the same positions
+        found.setdefault(name, {}).update(points)
+    keys = sorted({key for points in found.values() for key in points})
+    columns = [_positions(rows, keys), *(_column(values, name) for name in found)]
+    cells = [[_position(rows, key[0]), *(points.get(key, "") for points in found.values())] for key in keys[:MOST_ROWS]]
+    return Table(panel.title, columns, cells, _notes(panel.series, len(keys)))
 
 
-def _points(one: Series, across: bool) -> dict[Key, Cell]:
+def _points(one: Series, across: bool, listed: bool) -> dict[Key, Cell]:
     along, values = (one.y, one.x) if across else (one.x, one.y)
     if one.kind == "band":
         along, values = one.x, [(low + high) / 2 for low, high in zip(_list(one.low), _list(one.high), strict=True)]
@@ -48,17 +49,20 @@ def _points(one: Series, across: bool) -> dict[Key, Cell]:
     for k, (at, value) in enumerate(zip(_list(along), _list(values), strict=True)):
         if math.isnan(at) or math.isnan(value):
             continue
-        found[at, seen[at]] = _cell(one, k, value, _list(one.low), _list(one.high))
+        at = round(at) if listed else at  # points are moved a little so that they do not hide each other
+        found[at, seen[at]] = _cell(one, k, value)
         seen[at] += 1
     return found
 
 
-def _cell(one: Series, k: int, value: float, low: Sequence[float], high: Sequence[float]) -> Cell:
-    known = k < len(low) and math.isfinite(low[k]) and math.isfinite(high[k])
-    shown = Bounded(value, low[k], high[k]) if known else value
-    why, note = one.invalid[k] if one.invalid else "", one.notes[k] if one.notes else ""
-    mark = " ".join(filter(None, (note, "!" if why else "")))
-    return Marked(shown, mark, (why,) if why else ()) if mark else shown
+def _cell(one: Series, k: int, value: float) -> Cell:
+    """Return the value of a point with its spread; that of a bar with its ends if it does not begin at 0."""
+    low, high = (_list(one.low)[k], _list(one.high)[k]) if _list(one.low) else (math.nan, math.nan)
+    if _list(one.start):
+        low, high = _list(one.start)[k], _list(one.start)[k] + value
+    shown = Bounded(value, low, high) if math.isfinite(low) and math.isfinite(high) else value
+    why = one.invalid[k] if one.invalid else ""
+    return Marked(shown, "!", (why,)) if why else shown
 
 
 def _map(panel: Panel, cells: Cells) -> Table:
@@ -80,7 +84,7 @@ def _map(panel: Panel, cells: Cells) -> Table:
 
 
 def _notes(series: Sequence[Series], rows: int) -> list[str]:
-    reasons = list(dict.fromkeys(why for one in series for why in one.invalid if why))
+    reasons = list(dict.fromkeys(why for one in series for each in one.invalid for why in each.split("; ") if why))
     more = f"; {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
     return [
         f"! not valid: {'; '.join(reasons[:MOST_REASONS])}{more}" if reasons else "",
