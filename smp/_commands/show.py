@@ -26,7 +26,7 @@ EXAMPLES = f"""
 examples:
   smp show                             the profile in smp-report, or the last one of this computer
   smp show --only latency,bandwidth    two sections of it
-  smp show smp-report/calibration.json --plots pictures
+  smp show smp-report/calibration.json --out pictures
   smp show smp-perturb --markdown      an experiment
   smp show "{PUBLISHED[0]}"        the published prices of a machine
   smp show --schema                    the layout of a profile, as a JSON schema
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--only", type=names_of(SECTIONS, "section {}"), metavar="NAMES", help="print only these sections of a profile"
     )
-    made.add_argument("--plots", dest="out", type=Path, metavar="DIR", help="also draw the plots into a folder")
+    made.add_argument("--out", type=Path, metavar="DIR", help="also write the page and the plots into a folder")
     add_forms(made)
     return made
 
@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run the subcommand, and return its exit code."""
     options = parser().parse_args(arguments)
-    options.no_plots = options.out is None
+    options.no_plots = False
     return actions.carry_out(_action(options), options)
 
 

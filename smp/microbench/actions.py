@@ -97,11 +97,13 @@ def show(options: argparse.Namespace, talk: Console) -> int:
 
 
 def _show(profile: Profile, samples: Samples, files: list[Path], options: argparse.Namespace, talk: Console) -> None:
+    """Print a profile; write its page and its plots, unless they are off or there is no folder for them."""
     print_in(options.form, profile.data, report.whole(profile))
-    if not options.no_plots:
+    if options.out is not None and not options.no_plots:
         from .report import plots
+        from .report.page import write_page  # imports the template engine
 
-        files = files + plots.draw(profile.data, samples, options.out)
+        files = [*files, *plots.draw(profile.data, samples, options.out), write_page(profile, samples, options.out)]
     _tell(talk, options.out, files)
 
 
@@ -129,7 +131,7 @@ def _show_models(data: dict[str, object], files: list[Path], options: argparse.N
     from .calibration.tables import report as report_models
 
     print_in(options.form, data, report_models(data))
-    if not options.no_plots:
+    if options.out is not None and not options.no_plots:
         from .calibration import plots as plots_calibration
 
         files = files + plots_calibration.draw(data, options.out)

@@ -101,7 +101,7 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder to write to (default: smp-report)",
     )
-    parser.add_argument("--no-plots", action="store_true", help="draw no plots")
+    parser.add_argument("--no-plots", action="store_true", help="draw no plots, and write no page")
 
 
 def add_profile(parser: argparse.ArgumentParser, what: str) -> None:

@@ -18,6 +18,7 @@ from smp.microbench import actions, measuring
 from smp.microbench import command as cli
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import MODES, Measurement, Stopped
+from smp.microbench.report import page
 from smp.microbench.sections import SECTIONS
 from smp.profiles.profile import Profile
 
@@ -209,6 +210,7 @@ def test_ctrl_c_keeps_the_earlier_sections_and_the_measured_part_of_the_current_
 
     monkeypatch.setattr(Campaign, "_probe", probe)
     monkeypatch.setattr(actions.report, "whole", lambda profile: [])
+    monkeypatch.setattr(page, "page_of", lambda profile, samples: "")
     assert cli.main(["--quick", "--out", str(tmp_path), "--no-plots"]) == 130
     profile = json.loads((tmp_path / "profile.json").read_text())
     assert (profile["latency"]["of"], profile["bandwidth"]["of"]) == ("latency", "bandwidth")

@@ -48,11 +48,11 @@ def copy_of_the_sources(place: Path) -> Path:
 
 
 def modules(root: Path) -> set[str]:
-    """Return the files that a wheel must have: modules, machine files and `py.typed`."""
+    """Return the files that a wheel must have: modules, machine files, the parts of the page and `py.typed`."""
     return {
         str(path.relative_to(root))
         for path in root.rglob("*")
-        if path.suffix in (".py", ".toml") or path.name == "py.typed"
+        if path.suffix in (".py", ".toml", ".css", ".j2", ".js") or path.name == "py.typed"
     }
 
 

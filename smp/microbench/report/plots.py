@@ -37,10 +37,16 @@ def figures(profile: Data, samples: Mapping[str, NDArray[Any]] | None = None) ->
     ------
     Figure
     """
-    for name, section in SECTIONS.items():
-        if section.drawn and profile.get(name):
-            found = section.records().model_validate(profile[name])
-            yield from section.part("plots", "figures")(found, (samples or {}).get(name))
+    for name in SECTIONS:
+        yield from figures_of(profile, name, samples)
+
+
+def figures_of(profile: Data, name: str, samples: Mapping[str, NDArray[Any]] | None = None) -> Iterator[Figure]:
+    """Describe the figures of one section, if it was measured and has any; otherwise as `figures`."""
+    section = SECTIONS[name]
+    if section.drawn and profile.get(name):
+        found = section.records().model_validate(profile[name])
+        yield from section.part("plots", "figures")(found, (samples or {}).get(name))
 
 
 def draw(profile: Data, samples: Mapping[str, NDArray[Any]] | None, folder: Path) -> list[Path]:
