@@ -18,6 +18,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+PALETTE = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"),
+    *("#f0e442", "#332288", "#882255", "#b2df8a", "#8c564b", "#aa4499", "#ddcc77", "#117733"),
+)
+"""Colours, the first seven of which colour-blind readers can distinguish too (Okabe and Ito). They repeat after the
+last."""
 BLACK, GREY = 6, 7
 """Indices in the palette; the colours before them are for series."""
 FURTHER = range(8, 16)

@@ -11,15 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from numpy.typing import ArrayLike
 
-from .figure import Axis, Cells, Mark, Series
+from .figure import PALETTE, Axis, Cells, Mark, Series
 from .ticks import named, put_numbers
 
-PALETTE = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"),
-    *("#f0e442", "#332288", "#882255", "#b2df8a", "#8c564b", "#aa4499", "#ddcc77", "#117733"),
-)
-"""Colours, the first seven of which colour-blind readers can distinguish too (Okabe and Ito). They repeat after the
-last."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SHADES = colormaps["viridis_r"]
 SMALL, MIDDLE, LARGE = 4.5, 6.0, 11.0

@@ -148,6 +148,9 @@ class Profile:
         """
         return importlib.import_module("smp.microbench.predictions.figures").frame_of(self)  # of a layer above
 
+    def _repr_html_(self) -> str:
+        return str(importlib.import_module("smp.microbench.report.display").profile_html(self))  # of a layer above
+
     def section(self, name: str) -> Any:
         """Return the results of one section, as the record of its microbenchmark.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,9 +15,12 @@ from smp.models.fit.inputs import parsed
 from smp.models.fit.model import Model, Quality, Samples
 from smp.models.fit.specification import expressions_of
 from smp.models.supersteps.bars_figure import MOST, interval_figure
+from smp.perturb.analysis.effects import analyse
+from smp.perturb.designs.by_name import design
 from smp.profiles import published_machine
 
 PNG = b"\x89PNG"
+PROFILE = Path(__file__).parents[1] / "data" / "profile" / "quick.json"
 
 
 def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
@@ -92,6 +98,36 @@ def model(samples: Samples | None) -> Model:
         quality=quality,
         samples=samples,
     )
+
+
+KILOBYTES = 1000
+
+
+def test_results_have_displays_in_notebooks(run: smp.Run) -> None:
+    interval = run.interval(published_machine("SGI Power Challenge"))
+    with warnings.catch_warnings(action="ignore"):
+        profile = smp.Profile.load(PROFILE)
+    effects = analyse(design("2^2"), np.array([[1.0, 2.0, 3.0, 5.0], [1.1, 2.0, 3.1, 5.0]]))
+    seconds = np.array([2e-6, 1.1e-5])
+    samples = Samples({"n": np.array([1e3, 1e4])}, seconds, [[s] for s in seconds], np.array([False, False]))
+    for result, says, drawn in (
+        (run, "copy-in", True),
+        (interval, "measured", True),
+        (profile, "Memory latency", True),
+        (model(samples), "MRE", True),
+        (model(None), "MRE", False),
+        (effects, "effect", True),
+        (smp.compare(profile, profile), "a: measured", False),
+    ):
+        shown = result._repr_html_()  # type: ignore[attr-defined]
+        assert says in shown
+        assert ("<svg" in shown) is drawn
+        assert len(shown) < 50 * KILOBYTES
+
+
+def test_a_run_without_supersteps_has_a_display() -> None:
+    with smp.host(1) as machine:
+        assert "run on 1 processor" in machine.run(lambda proc: None)._repr_html_()
 
 
 def test_a_model_is_drawn_with_its_points() -> None:

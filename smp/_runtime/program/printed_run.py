@@ -1,4 +1,4 @@
-"""The text of a run: its time, its first supersteps, and its collectives outside of copies."""
+"""The text of a run and its display in notebooks: its time, its first supersteps, collectives outside of copies."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smp._output import terminal
+from smp._output.figure import GREY, Axis, Figure, Panel, Series
+from smp._output.notebook import displayed
 from smp._output.numbers import time
-from smp._output.table import Column, Table, counted, ratio, text
+from smp._output.table import Column, Part, Table, counted, ratio, text
 
 from .records.exchanges import exchanged
+from .records.phases import WAIT, phase_states
 from .records.recorded import WHOLE, Repeated
 
 _SHOWN = 20
+_SPANS = 400
+"""Largest number of bars in the timeline of a notebook."""
 _COUNTS = {"hr": counted("h_r"), "hw": counted("h_w"), "m": counted("M")}
 _COLUMNS = {
     "step": counted("step"),
@@ -28,12 +34,38 @@ _COLLECTIVES = (text("collective"), text("place"), counted("calls"), *_COUNTS.va
 
 
 def run_text(run: Repeated, extrapolated: str = "", unknown: Sequence[str] = ()) -> str:
-    """Return the text of a run, which says below each table that its times are extrapolated, and what is not known."""
+    """Return the text of a run."""
+    return "\n".join(terminal.text(table) for table in run_tables(run, extrapolated, unknown))
+
+
+def run_html(run: Repeated, extrapolated: str = "", unknown: Sequence[str] = ()) -> str:
+    """Return the display of a run in a notebook, with the timeline of its first supersteps."""
+    states = phase_states(run.timeline())
+    states = states[states["end"] > states["start"]][:_SPANS]
+    return displayed([Part("", run_tables(run, extrapolated, unknown))], _lanes(states) if len(states) else None)
+
+
+def run_tables(run: Repeated, extrapolated: str, unknown: Sequence[str]) -> list[Table]:
+    """Return the tables of a run, which say that its times are extrapolated, if they are, and what is not known."""
     tables = [_supersteps(run, [extrapolated, *(f"not known: {each}" for each in unknown)])]
     if outside := exchanged(run.collectives):
         words = "their words count in no superstep's h_r, h_w, M"
         tables.append(Table("", _COLLECTIVES, outside, [words, extrapolated]))
-    return "\n".join(terminal.text(table) for table in tables)
+    return tables
+
+
+def _lanes(states: NDArray[np.void]) -> Figure:
+    """Describe a lane for each processor, with a bar for each state."""
+    began = states["start"].min()
+    ranks = np.unique(states["rank"])
+    series = []
+    for k, name in enumerate(dict.fromkeys(states["state"].tolist())):
+        rows = states[states["state"] == name]
+        lanes, length = np.searchsorted(ranks, rows["rank"]), rows["end"] - rows["start"]
+        colour = GREY if name == WAIT else k
+        series.append(Series(name, length, lanes, "bar", start=rows["start"] - began, colour=colour))
+    axes = Axis("time", "s"), Axis("processor", names=[f"processor {rank}" for rank in ranks])
+    return Figure("timeline", "Phases of the processors, and their waits", "", [Panel(*axes, series)])
 
 
 def _supersteps(run: Repeated, notes: Sequence[str]) -> Table:

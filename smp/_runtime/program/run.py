@@ -238,6 +238,11 @@ class Run(Repeated):
 
         return run_text(self, self.extrapolated, self.unknown)
 
+    def _repr_html_(self) -> str:
+        from .printed_run import run_html
+
+        return run_html(self, self.extrapolated, self.unknown)
+
     def __repr__(self) -> str:
         count = len(np.unique(self.steps["step"]))
         processors, supersteps = (

@@ -20,6 +20,7 @@ import numpy as np
 from smp._computer.description import fingerprint, named
 from smp._output import terminal
 from smp._output.frames import frame
+from smp._output.notebook import displayed
 from smp._output.table import Part
 from smp.errors import ProfileError
 from smp.profiles.profile import Profile
@@ -103,6 +104,9 @@ class Comparison:
     def report(self) -> Part:
         """Return the tables: a summary, one for each section, and one on the machine that would run programs faster."""
         return report(self.profiles, self.rows, self.foretold, self.missing)
+
+    def _repr_html_(self) -> str:
+        return displayed([self.report()])
 
     def __str__(self) -> str:
         return terminal.report([self.report()], WIDTH).rstrip("\n")

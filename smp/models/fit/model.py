@@ -233,14 +233,27 @@ class Model:
         ModelError
             If the model was stored without its samples.
         """
-        if self.samples is None:
+        figure = self._figure()
+        if figure is None:
             raise ModelError(f"the model {self.name} was stored without its samples, so there is no point to draw")
         from smp._output.drawing import draw  # imported late, like Matplotlib
 
+        return draw(figure)
+
+    def _figure(self) -> Any:
+        """Describe the figure of the measured points; None if the model was stored without them."""
+        if self.samples is None:
+            return None
         from .points_figure import model_figure
 
-        predicted = self.of(self.samples.inputs)
-        return draw(model_figure(self.name, self.formula(), predicted, self.samples.seconds, self.samples.verification))
+        found = self.samples
+        return model_figure(self.name, self.formula(), self.of(found.inputs), found.seconds, found.verification)
+
+    def _repr_html_(self) -> str:
+        from smp._output.notebook import displayed
+        from smp._output.table import Part, Table
+
+        return displayed([Part("", [Table(notes=str(self).splitlines())])], self._figure())
 
     def formula(self) -> str:
         """Return the sum of the terms in readable form, in seconds."""

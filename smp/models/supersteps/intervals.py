@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smp._output.figure import Figure
 from smp._output.frames import frame
-from smp._output.table import Column, Row, counted, ratio, text
+from smp._output.notebook import displayed
+from smp._output.table import Column, Part, Row, counted, ratio, text
 from smp._output.terminal import Printed
 from smp.errors import FitError
 
@@ -211,13 +213,17 @@ class Interval:
             raise ValueError("there is no superstep to draw: the run recorded none")
         from smp._output.drawing import draw  # imported late, like Matplotlib
 
+        return draw(self._figure())
+
+    def _figure(self) -> Figure:
+
         from .bars_figure import interval_figure
 
         names = [
             f"{number if number >= 0 else ''} {label}".strip()
             for number, label in zip(self.step, self.label, strict=True)
         ]
-        return draw(interval_figure(names, self.measured, self.good, np.fmax(self.bad, self.random), self.samples))
+        return interval_figure(names, self.measured, self.good, np.fmax(self.bad, self.random), self.samples)
 
     def to_frame(self) -> Any:
         """Return the interval as a ``pandas.DataFrame``: a row for each superstep, with times in seconds.
@@ -252,6 +258,9 @@ class Interval:
 
     def __str__(self) -> str:
         return str(self.table()) if len(self) else "no supersteps"
+
+    def _repr_html_(self) -> str:
+        return displayed([Part("", [self.table()])], self._figure() if len(self) else None)
 
     def _cells(self, i: int) -> Row:
         times = (float(getattr(self, name)[i]) for name in _TIMES)

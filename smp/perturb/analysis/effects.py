@@ -8,6 +8,7 @@ replications or, if there are none, from the effects themselves (`lenth`). An ef
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take half a second to import
 
 from smp._output.frames import frame
+from smp._output.notebook import displayed
+from smp._output.table import Part
 from smp.errors import ExperimentError
 from smp.models._types import FloatArray, IntArray
 
@@ -184,6 +187,10 @@ class Analysis:
 
     def __str__(self) -> str:
         return str(effects_table(self))
+
+    def _repr_html_(self) -> str:
+        figures = importlib.import_module(".figures", __package__)  # it imports this module
+        return displayed([Part("", [effects_table(self)])], figures.effects(self))
 
 
 def analyse(
