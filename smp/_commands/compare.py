@@ -9,7 +9,7 @@ from rich.console import Console
 
 from .._output.forms import add_forms
 from ..microbench import actions
-from ..microbench.prediction_options import add_fail_above
+from ..microbench.prediction_options import add_comparison
 from ..profiles.profile import Profile
 
 
@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="PROFILE",
         help="file or folder of a profile; a single one is compared with the profile last measured on this computer",
     )
-    add_fail_above(made)
+    add_comparison(made)
     add_forms(made)
     return made
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from .._computer.commands import interruptible
+from .._computer.data import write
 from .._computer.facts import gather
 from .._output.forms import print_in
 from ..errors import ProfileError, SmpError
@@ -152,6 +153,12 @@ def compare(options: argparse.Namespace, talk: Console) -> int:
 
     found = compared(*options.compare)
     print_in(options.form, found.to_json(), [found.report()])
+    if options.page:
+        from .predictions.changes import opened as opened_quietly
+        from .report.comparison_page import page_of_comparison
+
+        write(options.page, page_of_comparison(found, *map(opened_quietly, options.compare[:2])))
+        talk.print(f"written: {options.page}", markup=False, highlight=False)
     if options.fail_above is None:
         return 0
     if not any(row.valid for row in found.rows):

@@ -15,7 +15,7 @@ from . import actions
 from .actions import Action, carry_out
 from .calibration.kernels import KERNELS, NAMES
 from .options import add_folder, add_plan, add_profile, add_size, check_machine, names_of
-from .prediction_options import add_fail_above, check_comparison, program
+from .prediction_options import add_comparison, check_comparison, program
 from .predictions.programs import known_kernels
 
 EXAMPLES = """
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
         "--facts", action="store_true", help="print what the system reports about this computer; measure nothing"
     )
     others.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measure nothing")
-    add_fail_above(made, "with --compare: ")
+    add_comparison(made, "with --compare: ")
     add_folder(made)
     add_forms(made)
     made.add_argument("--version", action="version", version=f"smp {VERSION}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 
 from .predictions.programs import known_kernels
 
@@ -20,8 +21,8 @@ def program(text: str) -> tuple[str, int, int]:
     return kernel, n, p
 
 
-def add_fail_above(parser: argparse.ArgumentParser, when: str = "") -> None:
-    """Add ``--fail-above``."""
+def add_comparison(parser: argparse.ArgumentParser, when: str = "") -> None:
+    """Add ``--fail-above`` and ``--page``."""
     parser.add_argument(
         "--fail-above",
         type=_percent,
@@ -29,14 +30,21 @@ def add_fail_above(parser: argparse.ArgumentParser, when: str = "") -> None:
         help=f"{when}exit with code 3 if a figure is different and more than PERCENT per cent slower than the first "
         "profile's",
     )
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help=f"{when}also write the comparison as a page (HTML), with the figures of the first two profiles in one",
+    )
 
 
 def check_comparison(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error if there is nothing to compare."""
     if options.compare and len(options.compare) < 2:
         parser.error("argument --compare: needs two profiles or more, the base first")
-    if options.fail_above is not None and not options.compare:
-        parser.error("argument --fail-above: goes only with --compare")
+    for name in ("fail_above", "page"):
+        if getattr(options, name) is not None and not options.compare:
+            parser.error(f"argument --{name.replace('_', '-')}: goes only with --compare")
 
 
 def _percent(text: str) -> float:
