@@ -19,6 +19,7 @@ from ..sections import SECTIONS
 from .key_numbers import key_figures
 from .plots import figures_of
 
+BUSY = "it was measured on a busy computer, so none of its figures is valid"
 ROUND, SQUARE = 0, 1
 """Markers of the profiles a and b."""
 
@@ -30,9 +31,7 @@ def page_of_comparison(comparison: Comparison, a: Profile, b: Profile) -> str:
     page = Page(
         title=f"{len(names)} profiles compared",
         conditions="; ".join(names),
-        cautions=[
-            Caution(each.name, "it was measured on a busy computer") for each in comparison.profiles if each.busy
-        ],
+        cautions=[Caution(each.name, BUSY) for each in comparison.profiles if each.busy],
         key_figures=list(_key_figures(a, b)),
         sections=[Section("summary", "Figures that differ", tables=comparison.report().tables), *drawn],
         data_name="comparison.json",
@@ -48,7 +47,7 @@ def _key_figures(a: Profile, b: Profile) -> Iterator[KeyFigure]:
     for one in key_figures(b):
         if base := ours.get(one.name):
             why = "; ".join(f"{name}: {each.why}" for name, each in (("a", base), ("b", one)) if each.why)
-            yield replace(one, about=[f"a: {base.value} {base.unit}"], why=why)
+            yield replace(one, name=f"{one.name}, b", about=[f"a: {base.value} {base.unit}"], why=why)
 
 
 def _section(name: str, a: Profile, b: Profile) -> Section:
