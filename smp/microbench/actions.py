@@ -30,6 +30,7 @@ from .method.samples import Samples, samples_of
 from .progress import shown_on
 from .report import whole_report as report
 from .report.facts import part as computer
+from .report.history import add_to_history
 from .sections import SECTIONS
 
 MOST_NAMES = 30  # most files that are listed by name; if there are more, the plots are only counted
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace, talk: Console) -> int:
         talk.print("interrupted: saving the results so far; run the same command again to continue")
     files = []
     try:
-        files = campaign.save()
+        files = [*campaign.save(), add_to_history(campaign.profile, options.out)]
     except OSError as error:  # a full disk; the results are printed all the same
         code = 1
         talk.print(f"error: {error}", style="red", markup=False)

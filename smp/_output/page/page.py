@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -38,6 +39,8 @@ class KeyFigure:
     about: Sequence[str] = ()  # its spread, and other small print
     section: str = ""  # id of the section that explains it
     why: str = ""  # why it is not valid; empty if it is
+    number: float = math.nan  # the value as a number
+    history: Sequence[float] = ()  # its values in earlier measurements, and in this one
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    surroundings.filters.update(table=_table, described=_described, points=tables, anchor=_anchor)
+    surroundings.filters.update(table=_table, described=_described, points=tables, anchor=_anchor, line=_line)
     packed = base64.b64encode(gzip.compress(page.data, 9, mtime=0)).decode()
     own = {name.replace(".", "_"): _own(name) for name in ("style.css", "figures.js", "frame.js")}
     return surroundings.get_template("page.html.j2").render(page=page, packed=packed, **own)
@@ -101,6 +104,13 @@ def _table(one: Table) -> Markup:
 
 def _described(figure: Figure) -> Markup:
     return Markup(to_json(figure))
+
+
+def _line(values: Sequence[float]) -> str:
+    """Return the points of a line through some values, in a box of 60 x 16, as SVG has them."""
+    low, high = min(values), max(values)
+    places = (15 - 14 * (value - low) / (high - low or 1) for value in values)
+    return " ".join(f"{1 + 58 * k / (len(values) - 1):.1f},{y:.1f}" for k, y in enumerate(places))
 
 
 def _anchor(name: str) -> str:

@@ -60,4 +60,4 @@ def _synchronisation(profile: Profile) -> Iterator[KeyFigure]:
 
 def _figure(name: str, value: float, unit: str, about: list[str], section: str, record: Any) -> KeyFigure:
     why = reasons(record) if record.valid is False else ""
-    return KeyFigure(name, number(value), unit, about, section, why)
+    return KeyFigure(name, number(value), unit, about, section, why, value)

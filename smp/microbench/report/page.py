@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,12 @@ from . import whole_report
 from .conditions import ID as METHOD
 from .conditions import method
 from .first_screen import PROGRAMS, STREAMS
+from .history import History, history_in
 from .key_numbers import key_figures
 from .plots import figures_of
 
 NAME = "index.html"
+NO_HISTORY: History = {}
 SAMPLES = "The raw samples are in {}, in the folder of the profile."
 Samples = Mapping[str, NDArray[Any]]
 
@@ -46,11 +49,11 @@ def write_page(profile: Profile, samples: Samples | None, folder: Path) -> Path:
         As for `page_of`.
     folder : Path
     """
-    write(folder / NAME, page_of(profile, samples))
+    write(folder / NAME, page_of(profile, samples, history_in(folder)))
     return folder / NAME
 
 
-def page_of(profile: Profile, samples: Samples | None = None) -> str:
+def page_of(profile: Profile, samples: Samples | None = None, history: History = NO_HISTORY) -> str:
     """Return the page of a profile as one HTML file. The same profile gives the same bytes.
 
     Parameters
@@ -58,6 +61,8 @@ def page_of(profile: Profile, samples: Samples | None = None) -> str:
     profile : Profile
     samples : mapping of str to ndarray, optional
         Raw samples by section; they show how far the measurements spread.
+    history : mapping of str to sequence of float
+        Values of the key figures in earlier measurements and in this one.
     """
     data, summary = profile.data, whole_report.summary(profile)
     measured = [_section(profile, name, samples) for name in SECTIONS if data.get(name)]
@@ -66,7 +71,7 @@ def page_of(profile: Profile, samples: Samples | None = None) -> str:
         title=f"The costs of shared memory on {named(data.get('machine') or {})}",
         conditions=", ".join(_conditions(data)),
         cautions=list(_cautions(profile)),
-        key_figures=key_figures(profile),
+        key_figures=[replace(one, history=history.get(one.name, ())) for one in key_figures(profile)],
         sections=[Section("summary", "Summary", tables=answers), *measured, method(profile, conditions)],
         data_name="profile.json",
         data=_file(profile),
