@@ -64,7 +64,7 @@ def parser(opened: str = "") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if "_ARGCOMPLETE" in os.environ:
+    if os.getenv("_ARGCOMPLETE") is not None:
         _complete()
     name, rest = (words[0], words[1:]) if words else ("", [])
     if name in SUBCOMMANDS:
@@ -95,5 +95,5 @@ def _complete() -> None:
     """Print the possible continuations of the line in ``COMP_LINE``, and exit."""
     import argcomplete
 
-    words = os.environ.get("COMP_LINE", "").split()[1:2]
+    words = os.getenv("COMP_LINE", "").split()[1:2]
     argcomplete.autocomplete(parser(words[0] if words and words[0] in SUBCOMMANDS else ""))
