@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from pathlib import Path
@@ -24,10 +25,15 @@ html_theme = "furo"
 html_css_files = ["site.css"]
 html_static_path = ["static"]
 html_copy_source = False  # the tests would take the copies for pages
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-nb_execution_mode = "off"  # the tests run the programs of the pages
+nb_execution_mode = "auto"  # only notebooks, which have no outputs; the tests run the programs of the pages
+nb_execution_in_temp = True  # a measurement writes its report there
+nb_execution_timeout = 600  # seconds for a cell; on two CPUs, a notebook takes ten
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # otherwise it names each notebook on the standard error
 myst_heading_anchors = 4
 highlight_language = "text"  # of blocks that name no language: outputs and commands
 
@@ -39,7 +45,7 @@ napoleon_use_param = napoleon_use_rtype = False
 
 TABLE = re.compile(r"^\| to (.+?) \|.*\n\|[-|]+\n((?:\|.+\n)+)", re.MULTILINE)
 """Tables of the index: what a reader wants, and the page to read."""
-PAGE = re.compile(r"\[(.+)\]\((.+)\.(?:md|rst)\)")
+PAGE = re.compile(r"\[(.+)\]\((.+)\.(?:ipynb|md|rst)\)")
 BELOW = {"decisions/README": {"Records": ["[0-9]*"]}, "reference": {"Modules": ["reference/*"]}}
 """Further lists for the navigation: by page, title and pages."""
 ROW = re.compile(r"\w[\w, ]*  +\S")

@@ -100,7 +100,9 @@ def test_the_page_on_microbenchmarks_lists_the_sections_in_order() -> None:
 
 def test_the_index_leads_to_every_page() -> None:
     targets = LINK.findall((ROOT / "docs/index.md").read_text(encoding="utf-8"))
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= set(targets)
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    notebooks = {f"notebooks/{path.name}" for path in (ROOT / "docs/notebooks").glob("*.ipynb")}
+    assert pages | notebooks <= set(targets)
 
 
 def test_the_page_on_installation_lists_every_dependency() -> None:

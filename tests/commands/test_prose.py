@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 import re
 import tokenize
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ STAY = {
 """Files in which a word stays, with the reason."""
 SOURCES = sorted((ROOT / "smp").rglob("*.py"))
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
 
 
 def comments(source: Path) -> Iterator[tuple[int, str]]:
@@ -94,3 +96,13 @@ def test_names_of_tests_avoid_these_words() -> None:
 def test_pages_avoid_these_words(page: Path) -> None:
     prose = re.sub(r"^(?:    .*|```.*?^```)$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     assert found_in(prose) == []
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)
+def test_notebooks_avoid_these_words(notebook: Path) -> None:
+    """Code, in cells of its own or indented in the text, is left out, except for its comments."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    prose = re.sub(r"^    .*$", "", "\n\n".join(texts), flags=re.MULTILINE)
+    code = "\n".join(line for cell in cells if cell["cell_type"] == "code" for line in cell["source"])
+    assert found_in("\n".join([prose, *re.findall("#.*", code)])) == []

@@ -9,32 +9,48 @@ from pathlib import Path
 
 import pytest
 from support.machines import ROOT
+from support.profiles import whole
 
 import smp
 
 pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[docs]'")
 pytestmark = pytest.mark.slow
 DOORS = [f"smp.{one.name}" for one in pkgutil.iter_modules(smp.__path__) if not one.name.startswith("_")]
+MADE = ("_build", "reference", "smp-report", ".ipynb_checkpoints")
+NOTEBOOKS = {path.name for path in (ROOT / "docs/notebooks").glob("*.ipynb")}
 MODULES = ["smp", *DOORS, "smp.models.lopc"]
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site from a copy of the pages, so that the checkout stays as it is."""
+    """Build the site from a copy of the pages, and with a profile for the notebooks; the checkout stays as it is."""
     place = tmp_path_factory.mktemp("site")
-    shutil.copytree(ROOT / "docs", place / "docs", ignore=shutil.ignore_patterns("_build", "reference"))
+    shutil.copytree(ROOT / "docs", place / "docs", ignore=shutil.ignore_patterns(*MADE))
     shutil.copytree(ROOT / "scripts", place / "scripts")
     shutil.copy(ROOT / "CHANGELOG.md", place)
-    done = subprocess.run([place / "scripts/site"], capture_output=True, text=True, timeout=300)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SMP_DATA_DIR", str(place / "data"))
+        whole().keep()
+        done = subprocess.run([place / "scripts/site"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    said = [line for line in done.stderr.splitlines() if "IPKernelApp" not in line]  # of how notebooks are connected
+    assert said == []
+    assert {path.name for path in (place / "docs/notebooks").iterdir()} == NOTEBOOKS
     return place / "docs/_build/site"
 
 
 def test_the_site_has_every_page(site: Path) -> None:
-    pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    found = [page for kind in ("*.md", "*.ipynb") for page in (ROOT / "docs").rglob(kind)]
+    pages = [page.relative_to(ROOT / "docs") for page in found if "_build" not in page.parts]
     assert len(pages) > 60
     assert [str(page) for page in pages if not (site / page.with_suffix(".html")).exists()] == []
+
+
+def test_notebooks_are_shown_with_their_outputs(site: Path) -> None:
+    shown = {name: (site / "notebooks" / name).with_suffix(".html").read_text(encoding="utf-8") for name in NOTEBOOKS}
+    assert all("cell_output" in page for page in shown.values())
+    assert "DeadlockError with 1 preemption" in shown["races-and-deadlocks.ipynb"]
+    assert shown["list-ranking-lab.ipynb"].count("<details") == 4  # the answers
 
 
 def test_every_image_of_a_page_is_in_the_site(site: Path) -> None:

@@ -95,8 +95,8 @@ def test_the_packed_modules_work_by_themselves(built: Path, tmp_path: Path) -> N
 
 FOLDERS = ("benchmarks", "docs", "examples", "scripts", "smp", "tests")
 """Of the source distribution: its tests read them."""
-MADE = {"__pycache__", "_build", "reference"}
-"""Folders that Python and ``scripts/site`` make."""
+MADE = {"__pycache__", "_build", "reference", "smp-report", ".ipynb_checkpoints"}
+"""Folders that Python, ``scripts/site`` and notebooks make."""
 
 
 @pytest.fixture(scope="module")

@@ -127,6 +127,16 @@ def test_a_cell_that_is_run_again_is_cited_by_its_new_number(notebook: Notebook)
         assert f"at Cell In[{notebook.number - 1}], line 2" in text
 
 
+def test_the_steps_of_an_exploration_name_their_cell(notebook: Notebook) -> None:
+    notebook.run(
+        "def careless(proc, words):\n    words.view[0] += 1\n    fetch_add(words.view, 0, 1)\n    assert False"
+    )
+    inner = notebook.number
+    notebook.run("found = smp.explore(careless, 2, setup=lambda machine: machine.zeros(1, int))")
+    assert notebook.run("found.failure.steps[0][3]") == repr(f"Cell In[{inner}], line 3")
+    assert notebook.run("found.unseen[0].where") == repr(f"Cell In[{inner}], line 2")
+
+
 def test_the_programs_of_the_pages_run_in_a_notebook(notebook: Notebook, tmp_path: Path) -> None:
     charging().save(tmp_path / "profile.json")
     notebook.run(f"smp.Profile.load({str(tmp_path / 'profile.json')!r}).keep()")  # run.interval() looks for one

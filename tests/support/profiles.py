@@ -1,11 +1,14 @@
 """Profiles with round coefficients, from which tests predict."""
 
+import json
 import math
 from typing import Any
 
-from smp._computer.description import machine
+from smp._computer.description import hardware, machine
 from smp.microbench.method.clocks import ClockRate
 from smp.profiles.profile import Profile
+
+from .machines import ROOT
 
 MEASURED = "2026-01-01T00:00:00+00:00"
 TIERS = [{"name": "L2", "words": 1000, "shared": False}, {"name": "beyond", "words": None, "shared": True}]
@@ -27,6 +30,12 @@ def charging() -> Profile:
     access = {"word_bytes": 8, "tiers": tiers, "private_words": None, "functions": functions, "validation": []}
     described = machine(rate=ClockRate(math.nan, None)) | {"clock_GHz": 1.0}
     return Profile({"format": "smp-profile", "version": 1, "created": MEASURED, "machine": described, "access": access})
+
+
+def whole() -> Profile:
+    """Return a profile that was measured on another computer, as one of this machine."""
+    data = json.loads((ROOT / "tests/data/profile/quick.json").read_text(encoding="utf-8"))
+    return Profile(data | {"machine": data["machine"] | hardware() | {"kind": "host"}})
 
 
 def _of_part(family: str, p: int, name: str, part: str, terms: dict[str, float]) -> dict[str, Any]:

@@ -41,8 +41,12 @@ def learn(texts: Texts) -> None:
 
 
 def place(file: str, line: int) -> str:
-    """Return a source line in the form that users know: ``count.py:12``, or ``Cell In[4], line 12``."""
-    return f"{_titles[file]}, line {line}" if file in _titles else f"{file}:{line}"
+    """Return a source line in the form that users know: ``count.py:12``, or ``Cell In[4], line 12``.
+
+    Programs of emulated machines run in the process of the notebook, where no text was sent: it knows its own titles.
+    """
+    title = _titles.get(file) or _title(file)
+    return f"{title}, line {line}" if title else f"{file}:{line}"
 
 
 def titled(trace: str) -> str:
