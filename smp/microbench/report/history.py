@@ -2,7 +2,7 @@
 
     {"created": "2026-11-26T08:00:00+00:00", "smp": "0.1.0", "mode": "quick", "figures": {"L1 latency": 0.98, ...}}
 
-Figures that are not valid are left out.  The page draws a small line next to a key figure that has three values or more.
+Figures that are not valid are left out.  The page draws a small line next to a key figure with three values or more.
 """
 
 from __future__ import annotations
