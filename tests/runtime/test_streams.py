@@ -252,7 +252,7 @@ def test_a_pool_reports_its_streams_and_its_ready_and_trapped_threads(one: smp.M
             waiting = [pool.start(cells.readfe, i) for i in range(5)]
             seen.append((pool.streams, pool.ready, pool.trapped))
             go.set()
-            until(lambda: pool.trapped == 5)
+            until(lambda: pool.trapped == 5 and all(thread.done() for thread in busy))
             seen += [(pool.streams, pool.ready, pool.trapped), [thread.done() for thread in (*busy, *waiting)]]
             for i in range(5):
                 cells.writeef(i, i)
