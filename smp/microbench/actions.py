@@ -135,8 +135,9 @@ def _show_models(data: dict[str, object], files: list[Path], options: argparse.N
     print_in(options.form, data, report_models(data))
     if options.out is not None and not options.no_plots:
         from .calibration import plots as plots_calibration
+        from .calibration.page import write_page  # imports the template engine
 
-        files = files + plots_calibration.draw(data, options.out)
+        files = [*files, *plots_calibration.draw(data, options.out), write_page(data, options.out)]
     _tell(talk, options.out, files)
 
 

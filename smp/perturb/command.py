@@ -177,7 +177,7 @@ def parser(prog: str = PROG) -> argparse.ArgumentParser:
     made.add_argument("--list", action="store_true", help="only count the places that the program passes")
     made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials or a ladder, run nothing")
     add_forms(made)
-    made.add_argument("--no-plots", action="store_true", help="draw no plots")
+    made.add_argument("--no-plots", action="store_true", help="draw no plots, and write no page")
     made.add_argument("--version", action="version", version=f"smp {VERSION}")
     return made
 
@@ -212,10 +212,16 @@ def show(file: Path, form: str, responses: Sequence[str] | None = None, plots: P
     names = _told(found.trials, responses)
     _print(found, names, form)
     if plots is not None:
-        from .._output.drawing import save
-
-        save(found.figures(names), plots)
+        _drawn(found, names, plots)
     return 0
+
+
+def _drawn(found: Result, names: Sequence[str], folder: Path) -> list[Path]:
+    """Write the plots and the page into a folder; return their paths."""
+    from .._output.drawing import save  # Matplotlib takes a while, and so does the template engine
+    from .page import write_page
+
+    return [*save(found.figures(names), folder), write_page(found, names, folder)]
 
 
 def _run(options: argparse.Namespace, talk: Console) -> int:
@@ -254,9 +260,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     finally:  # even if the disk is full
         _print(found, names, options.form)
     if not options.no_plots:
-        from .._output.drawing import save  # Matplotlib takes a while
-
-        files += [file.name for file in save(found.figures(names), options.out)]
+        files += [file.name for file in _drawn(found, names, options.out)]
     talk.print(f"written to {options.out}: {', '.join(files)}", markup=False, highlight=False, soft_wrap=True)
     return 0
 

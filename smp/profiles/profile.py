@@ -39,7 +39,6 @@ BEST = {"good": "HrHwM-c", "bad": "HrHwM", "random": "HrHwM"}
 RANDOM = "random"
 MEASURE = "python -m smp.microbench --quick"
 REMEDY = f"{MEASURE} makes one"
-
 Seconds = NDArray[np.float64]
 
 
@@ -147,6 +146,10 @@ class Profile:
         is not installed.
         """
         return importlib.import_module("smp.microbench.predictions.figures").frame_of(self)  # of a layer above
+
+    def page(self) -> str:
+        """Return the page that ``smp measure`` writes as ``index.html``; it may be put into a frame of a notebook."""
+        return str(importlib.import_module("smp.microbench.report.display").page_html(self))  # of a layer above
 
     def _repr_html_(self) -> str:
         return str(importlib.import_module("smp.microbench.report.display").profile_html(self))  # of a layer above

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.markup import Markup, file_in
 from support.tables import below
 
 from smp.perturb import Trials, command
@@ -74,12 +75,27 @@ def test_a_script_is_screened_and_the_results_are_printed(program: Path, capsys:
         "effects-passes.json",
         "half-normal-time.png",
         "effects-time.png",
+        "index.html",
     }
     trials = Trials.load(folder / "trials.json")
     hot = trials.plan.factors.index("hot")
     assert all(row["time"] >= 40 * 200e-6 for row in trials.table if row["levels"][hot] > 0)
     assert trials.met["hot"].passes == 40
     assert trials.about["program"] == str(program)
+
+
+def test_the_page_has_the_tables_the_figures_and_the_trials(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, "--design", "2^2", "--delay", "200us", "--replicates", "2", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    page = (program.parent / "smp-perturb/index.html").read_text()
+    assert json.loads(file_in(page)) == document
+    found = Markup(page)
+    assert program.name in found.texts["h1"][0]
+    assert found.values("figure", "id") == ["figure-half-normal-time", "figure-effects-time"]
+    for text in ("hot", "cold", "Gain if a place took no time", "passes: 40 in all trials"):
+        assert text in page
+    assert run("--trials", "smp-perturb/trials.json") == 0
+    assert (program.parent / "smp-perturb/index.html").read_text() == page
 
 
 def test_a_response_of_any_name_is_written_into_the_folder(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,7 +224,7 @@ def test_a_ladder_is_climbed_and_its_report_can_be_printed_again(
     lines = printed.out.splitlines()
     assert [line.split()[:4] for line in lines[-2:]] == [["hot", "4", "4", "1.000"], ["cold", "1", "1", "1.000"]]
     assert "written to smp-perturb: ladder.json, ladder.png" in " ".join(printed.err.split())
-    assert {file.name for file in Path("smp-perturb").iterdir()} == {"ladder.json", "ladder.png"}
+    assert {file.name for file in Path("smp-perturb").iterdir()} == {"ladder.json", "ladder.png", "index.html"}
     found = Climb.load("smp-perturb/ladder.json")
     assert found.ladders()["hot"].effects == pytest.approx([4e-6, 8e-6, 20e-6])
     assert found.trials.about["function"] == "program"

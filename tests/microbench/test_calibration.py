@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.libraries import CALLS, made_up
+from support.markup import Markup, file_in
 from support.reports import printed
 
 import smp
@@ -18,6 +20,7 @@ from smp.errors import ModelError
 from smp.microbench import command
 from smp.microbench.calibration import kernels as calibration
 from smp.microbench.calibration import plots, tables
+from smp.microbench.calibration.page import page_of
 from smp.selection import kept, timings
 from smp.selection.library import Implementation
 
@@ -145,6 +148,7 @@ def test_the_command_calibrates_and_prints_saved_models(tmp_path: Path, capsys: 
     assert "| implementation | points fitted | error (%) |" in capsys.readouterr().out
     assert "calibration.json, models.py, models.c, choice-toy-sort.png" in " ".join(told.err.split())
     assert "residuals-toy-sort-first.png" in told.err
+    assert "calibration.html" in told.err
     calls = len(CALLS)
     assert command.main(["--models", str(tmp_path), "--no-plots"]) == 0
     assert capsys.readouterr().out == told.out
@@ -152,6 +156,18 @@ def test_the_command_calibrates_and_prints_saved_models(tmp_path: Path, capsys: 
     assert json.loads(capsys.readouterr().out)["libraries"].keys() == {"toy sort"}
     assert len(CALLS) == calls, "printing measures nothing"
     assert command.main(["--models", str(tmp_path / "none.json")]) == 1
+
+
+def test_the_page_has_the_models_and_their_figures(tmp_path: Path) -> None:
+    made = calibration.Calibration(["sort", "lists"], tmp_path, seed=1)
+    made.measure(quiet)
+    page = page_of(made.data)
+    found = Markup(page)
+    assert found.values("figure", "id") == [f"figure-{figure.id}" for figure in plots.figures(made.data)]
+    assert found.values("section", "id") == ["summary", "library-0", "library-1", "data"]
+    assert all(html.escape(model.formula()) in page for model in calibration.models(made.data))
+    assert calibration.load(made.save()[0]) == json.loads(file_in(page))
+    assert page == page_of(calibration.load(tmp_path))
 
 
 def test_the_report_gives_the_errors_and_the_formulas(tmp_path: Path) -> None:

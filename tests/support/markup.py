@@ -1,7 +1,10 @@
-"""Reads HTML: its elements with their attributes, and the text of some of them."""
+"""Reads HTML: its elements with their attributes, the text of some of them, and the file in a page of a report."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import re
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -41,3 +44,10 @@ class Markup(HTMLParser):
     def values(self, tag: str, name: str) -> list[str]:
         """Return the values of an attribute."""
         return [value for one, attribute, value in self.attributes if (one, attribute) == (tag, name)]
+
+
+def file_in(page: str) -> bytes:
+    """Return the bytes of the file that a page lets its reader save."""
+    packed = re.search(r'href="data:application/gzip;base64,([^"]*)"', page)
+    assert packed is not None
+    return gzip.decompress(base64.b64decode(packed[1]))

@@ -32,7 +32,7 @@ from ..program.who_waits import deadlock
 from ..source.lines import where
 from .local_work import LoopWork
 from .prices import Prices, WordPrices
-from .primitives import CLOCKS
+from .primitives import CLOCKS, STAMP
 from .schedules import Schedule, Stream
 from .virtual_time import NANOSECOND, picoseconds
 
@@ -285,6 +285,8 @@ class Emulator(ABC):
         """Carry out a primitive that touches no shared word."""
         if meaning in CLOCKS:
             self.pass_picoseconds(self._prices.clock)
+            return self.time()
+        if meaning is STAMP:
             return self.time()
         return meaning(*args)
 

@@ -29,6 +29,7 @@ def meaning_of(primitive: Callable[..., Any]) -> Callable[..., Any]:
     return cast("Primitive", primitive).meaning
 
 
+STAMP = meaning_of(atomics.stamp)
 CLOCKS = {meaning_of(atomics.clock), meaning_of(atomics.thread_clock)}
 _load, _exchange = meaning_of(atomics.load), meaning_of(atomics.exchange)
 _compare_exchange = meaning_of(atomics.compare_exchange)

@@ -42,6 +42,16 @@ class InterpretedThreads(WaitingThreads):
         for stream in self.streams[: self._next]:
             stream.words[: waiters.INDEX] = stream.words[waiters.RETRIED :] = 0
         self._next = 0
+        self.rings = None
+
+    def end_record(self) -> None:
+        """Do nothing: other processors may go on, and `begin` ends the record of all."""
+
+    def _present(self) -> list[Stream]:
+        return self.streams[: self._next]
+
+    def _now(self) -> int:
+        return self._emulator.time()
 
     def own(self) -> Stream:
         running = self._emulator.running

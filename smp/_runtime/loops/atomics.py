@@ -4,7 +4,7 @@
     compare_exchange_pair                              on two neighbouring elements at once
     store_release                                      a store that orders what is before it, not what is after
     pause prefetch prefetch_write flush                hints
-    clock thread_clock                                 nanoseconds
+    clock thread_clock stamp                           nanoseconds
     peek words_at call_at                              raw memory, for probes and for the runtime's own words
     futex_wait futex_wake                              block on a word, and wake the threads that block on it
     accept_fences fence_all                            a fence on the CPUs of all processes that accept it
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from .compiler import imported_with_numba, numba
 from .interpreter import here
+from .system_calls import SINCE_START
 
 Words = NDArray[Any]
 Index = int | np.integer[Any]
@@ -150,6 +151,12 @@ def flush(words: Words, i: Index) -> None:
 def clock() -> int:
     """Return the nanoseconds of the monotonic clock, which all processors share; `Processor.clock` returns seconds."""
     return time.monotonic_ns()
+
+
+@primitive
+def stamp() -> int:
+    """Return the nanoseconds since the computer was started; on an emulated machine virtual time, without a charge."""
+    return time.clock_gettime_ns(SINCE_START)
 
 
 @primitive

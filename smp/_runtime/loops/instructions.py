@@ -24,7 +24,7 @@ from . import atomics, places
 from . import bits as _bits
 from .compiler import overloads
 from .stepped import text as stepped
-from .system_calls import FUTEX, LINUX
+from .system_calls import FUTEX, LINUX, SINCE_START
 
 ORDER = "seq_cst"  # one total order of all primitives: the protocols are described and modelled with it
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -197,7 +197,7 @@ def _clock_of(kind: int) -> Any:
     return instruction
 
 
-_clock = _clock_of(time.CLOCK_MONOTONIC)
+_clock, _stamp = _clock_of(time.CLOCK_MONOTONIC), _clock_of(SINCE_START)
 _thread_clock = _clock_of(time.CLOCK_THREAD_CPUTIME_ID)
 
 
@@ -377,6 +377,7 @@ overloads(atomics.prefetch_write, lambda words, i: lambda words, i: _prefetch_wr
 overloads(atomics.flush, lambda words, i: lambda words, i: _flush(words, i))
 overloads(atomics.clock, lambda: lambda: _clock())
 overloads(atomics.thread_clock, lambda: lambda: _thread_clock())
+overloads(atomics.stamp, lambda: lambda: _stamp())
 overloads(atomics.peek, lambda address: lambda address: _peek(address))
 overloads(atomics.words_at, lambda address, count: lambda address, count: _words_at(address, count))
 overloads(

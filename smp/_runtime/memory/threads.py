@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 from ..protocols import cell, waiters
+from .recording import Rings
 
 RETRIES = 1024
 """Number of looks before a wait traps, if there is a CPU for each thread that can run; the Tera's own limit."""
@@ -74,11 +75,14 @@ class Threads(Protocol):
     ----------
     refuse : callable or None
         Called with an operation that `operate` is about to do; raises an error where it is not allowed.
+    rings : Rings or None
+        The events of the streams, while a run is recorded.
     """
 
     retries: int
     streams: list[Stream]
     refuse: Callable[[int], object] | None
+    rings: Rings | None
 
     def know(self, cells: Named) -> None:
         """Note cells that this process has."""
@@ -100,6 +104,12 @@ class Threads(Protocol):
 
     def state(self, address: int) -> int:
         """Return the state word of a cell."""
+
+    def record(self) -> Rings:
+        """Let the streams of this processor note events from now on."""
+
+    def end_record(self) -> None:
+        """Let the streams of this processor note no further events."""
 
     def spawn(self, body: Callable[[], None]) -> None:
         """Start another thread of this processor."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +21,10 @@ from numpy.typing import NDArray
 
 from smp.errors import MachineError
 
+from ..loops.system_calls import SINCE_START
 from ..protocols import stream_slots, wait, waiters
 from ..protocols.entry_points import Core, core
+from .recording import Rings
 from .segment import Segment
 from .threads import NAMES, Named, Stream
 from .watchdog import Watch
@@ -78,6 +81,7 @@ class WaitingThreads:
         self._cells: weakref.WeakSet[Named] = weakref.WeakSet()
         self._watch: Watch | None = None
         self.refuse: Callable[[int], object] | None = None
+        self.rings: Rings | None = None
         self._owner = os.getpid()
         _all.add(self)
 
@@ -110,6 +114,8 @@ class WaitingThreads:
         words = stream.words
         words[waiters.RETRIES], words[waiters.TEAM] = self.retries, 0
         words[waiters.SLICE], words[waiters.ATTENTIVE], words[waiters.ACTIVE] = slice_ns, attentive, 1
+        if self.rings is not None:
+            self.rings.give(words)
 
     def _new(self, rank: int, number: int) -> Stream:
         base, segment = self._base, self._segment()
@@ -141,6 +147,8 @@ class WaitingThreads:
     def know(self, cells: Named) -> None:
         """Note cells that this process has; from the first ones on, threads may wait here and need a watch."""
         self._cells.add(cells)
+        if self.rings is not None:
+            self.rings.kept.append(cells)
         self.watched()
 
     def watched(self) -> None:
@@ -150,12 +158,37 @@ class WaitingThreads:
 
     def _described(self, words: NDArray[np.int64]) -> str:
         """Describe what a stream waits for; empty if that is not known here."""
-        op, where = int(words[waiters.OP]), int(words[waiters.WHERE])
-        found = (text for cells in list(self._cells) if (text := cells._named(where)))
+        op = int(words[waiters.OP])
         if op not in NAMES:
             return OTHERS.get(op, "")
-        cell = next(found, "")
+        cell = self._cell_at(int(words[waiters.WHERE]))
         return f"{NAMES[op]} of {cell}" if cell else "the end of a thread"
+
+    def _cell_at(self, address: int) -> str:
+        """Return the name of the cell at an address; empty if this process has no such cell."""
+        return next((text for cells in list(self._cells) if (text := cells._named(address))), "")
+
+    def record(self) -> Rings:
+        if self.rings is None:
+            segment = self._segment()
+            assert segment is not None
+            self.rings = Rings(segment.words, self._cell_at, self._now)
+            for stream in self._present():
+                self.rings.give(stream.words)
+        return self.rings
+
+    def end_record(self) -> None:
+        if self.rings is not None:
+            self.rings.take_back()
+            self.rings = None
+
+    def _present(self) -> list[Stream]:
+        """Return the streams that have joined."""
+        return self.streams
+
+    def _now(self) -> int:
+        """Return the time of an event."""
+        return time.clock_gettime_ns(SINCE_START)
 
     def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
         if self.refuse is not None:

@@ -73,6 +73,8 @@ def answer(
         recorder.seconds = port.clock() - began
         if port.node_memory is not None:
             recorder.cells = port.node_memory.operations()
+        if recorder.events is not None:
+            recorder.events.end()
         sent = _sent(result)
         port.diagnosis.begin(program)
         port.synchronise(RETURN)
@@ -102,6 +104,8 @@ def answer(
         return _STOPPED
     finally:
         port.log = None
+        if recorder.events is not None:
+            recorder.events.stop()
 
 
 # A signal may raise an exception in a function that `answer` calls and that lies outside of smp's files.  The

@@ -33,6 +33,27 @@ class Run(Repeated):
         Values that the program returned, one per processor.
     steps, collectives, states, network, seconds, wall, size, dropped, clock_error
         See `Repeat`.
+    events : structured array
+        What the streams did, in order of time, if the program was run with ``record=True``: ``rank, stream, time,
+        event, what, where, peer, number``.  Times are those of `timeline`.
+
+        =========  ==================================================================================================
+        event      further columns
+        =========  ==================================================================================================
+        waits      an operation on a cell has to wait: ``what`` is the operation, ``where`` the cell.  Or it waits for
+                   a message.
+        traps      it gives its stream up until it is served
+        wakes      it was served, and waits for a stream
+        goes on    its wait has ended, after ``number`` further looks
+        serves     it has served a stream that had trapped: ``peer`` is the processor, ``number`` the stream
+        starts     it starts thread ``number``; ``what`` is the thread's function
+        begins     it begins to run thread ``number``
+        ends       it has run thread ``number``
+        sends      it has posted a packet to processor ``peer`` on the network ``what``, the packet ``number`` there
+        gets       it has taken this packet of processor ``peer``
+        =========  ==================================================================================================
+    dropped_events : int
+        Number of earlier events that these have replaced: a stream keeps its last 65,536.
     repeats, warmup
         See `Repeated`.
     kind : {"host", "emulated", "mpi"}
@@ -194,13 +215,19 @@ class Run(Repeated):
         Each processor has a track with its supersteps, their phases, and its waits at barriers in them.  Supersteps
         state their words and bytes.  A counter shows h, and states that the program has set have tracks of their own.
 
+        If the program was run with ``record=True``, each stream has a track, too: with its threads, its waits at
+        cells, and in these the time for which it had trapped or was ready again.  Arrows lead from who served a stream
+        to the stream, from the start of a thread to its begin, and from a packet that was sent to its receiver.  A
+        counter shows how many streams are trapped and ready.
+
         Parameters
         ----------
         path : path_like
             The file, ``.json`` or ``.json.gz``.  An existing file is replaced.  The file of an emulated machine has
             virtual times, and the same bytes whenever the program is run with the same seed.
         supersteps : slice
-            Numbers of the supersteps to write; states are then left out.  By default, everything is written.
+            Numbers of the supersteps to write; states and events are then left out.  By default, everything is
+            written.
 
         Raises
         ------
@@ -226,9 +253,10 @@ class Run(Repeated):
 
         spans, steps = (self._of_supersteps(rows, supersteps) for rows in (self._spans, self.steps))
         about = {"kind": self.kind, "machine": self.machine, "seed": self.seed, "clock_error_s": self.clock_error}
-        states = self.states if supersteps == slice(None) else self.states[:0]
+        whole = slice(None) if supersteps == slice(None) else slice(0)
         about["remark"] = self.extrapolated
-        write_trace(Path(path), spans, steps, Repeat.summary(self)[supersteps], states, self.nodes, about)
+        summary, states, events = Repeat.summary(self)[supersteps], self.states[whole], self.events[whole]
+        write_trace(Path(path), spans, steps, summary, states, events, self.nodes, about)
 
     def _of_supersteps(self, rows: NDArray[np.void], which: slice) -> NDArray[np.void]:
         return rows[np.isin(rows["step"], np.unique(self.steps["step"])[which])]

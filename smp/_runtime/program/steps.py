@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .records.clock_offsets import Drift
+from .records.events import PackedEvents, Recording
 from .records.states import PackedStates, States
 
 LIMIT = 1_000_000
@@ -103,6 +104,7 @@ class Packed(NamedTuple):
     transmissions: tuple[int, int] | None
     far: bytes
     clock_error: float
+    events: PackedEvents | None
 
 
 class Far:
@@ -161,6 +163,8 @@ class Recorder:
     placement : Placement
     states : States or None
         The states of the processor, once the program has set one.
+    events : Recording or None
+        The events of the processor's streams, if they are recorded.
     transmissions : tuple of int or None
         Numbers of packets that were transmitted, and that failed, on a network on which that may happen.
     clock_error : float
@@ -178,6 +182,7 @@ class Recorder:
         self.hardware: Hardware | None = None
         self.placement = (math.nan, math.nan)
         self.states: States | None = None
+        self.events: Recording | None = None
         self.transmissions: tuple[int, int] | None = None
         self.clock_error = 0.0
         self._rows = array("d")
@@ -239,8 +244,9 @@ class Recorder:
         self.clock_error = drift.error
         stamps = np.frombuffer(self._rows).reshape(-1, _COLUMNS)[:, _STAMPS]
         stamps[:] = drift.corrected(stamps)
-        if self.states is not None:
-            self.states.correct(drift)
+        for times in (self.states, self.events):
+            if times is not None:
+                times.correct(drift)
 
     def packed(self) -> tuple[Any, ...]:
         """Return the fields of `Packed`."""
@@ -248,7 +254,8 @@ class Recorder:
         supersteps = self._rows.tobytes(), list(self.labels), self.dropped
         states = None if self.states is None else self.states.packed()
         counts = self.stated, self.cells, self.hardware, self.placement
-        further = self.transmissions, self._far.tobytes(), self.clock_error
+        events = None if self.events is None else self.events.packed()
+        further = self.transmissions, self._far.tobytes(), self.clock_error, events
         return *supersteps, exchanges, self.seconds, *counts, states, *further
 
 

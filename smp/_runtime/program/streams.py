@@ -37,6 +37,7 @@ from ..memory.cells import Cells
 from ..memory.threads import FEW, Stream, Threads
 from ..protocols import cell, stream_slots, waiters
 from ..protocols import wait as _wait
+from ..protocols.event_rings import BEGINS, ENDS
 from ..source.lines import calls_programs
 
 P = ParamSpec("P")
@@ -52,6 +53,7 @@ class Thread(Generic[R]):
     def __init__(self, threads: Threads, work: Callable[[], R]) -> None:
         self._threads, self._work = threads, work
         self._words = np.zeros(cell.CELL_WORDS, np.int64)  # a cell, private to the processor: full when it has ended
+        self._number: int | None = None  # in events of a run that is recorded
         self._value: R | None = None
         self.error: BaseException | None = None
         self.asked = False  # True once its result was requested or its exception raised
@@ -99,13 +101,27 @@ class Thread(Generic[R]):
     @calls_programs
     def run(self, note: Callable[[Thread[R]], None]) -> None:
         """Run the work in the calling thread, and call ``note`` before any other thread can know that it has ended."""
+        self._note(BEGINS)
         try:
             self._value = self._work()
         except BaseException as error:  # of any kind: `result` raises it again
             self.error = error
         del self._work
+        self._note(ENDS)
         note(self)
         self._threads.operate(int(self._words.ctypes.data), cell.WRITEXF, 0, 0)
+
+    def starts(self, function: Callable[..., Any]) -> None:
+        """Note that the calling stream starts this thread, if the run is recorded."""
+        rings = self._threads.rings
+        if rings is not None:
+            name = getattr(function, "__qualname__", type(function).__name__)
+            self._number = rings.starts(self._threads.own().words, name)
+
+    def _note(self, kind: int) -> None:
+        rings = self._threads.rings
+        if rings is not None and self._number is not None:
+            rings.note(self._threads.own().words, kind, 0, self._number)
 
 
 class Pool:
@@ -189,6 +205,7 @@ class Pool:
         if not callable(function):
             raise TypeError(f"a thread must run a function, not a {type(function).__name__}")
         thread: Thread[R] = Thread(self._threads, functools.partial(function, *args, **kwargs))
+        thread.starts(function)
         with self._lock:
             if self._closing:
                 raise RuntimeError("this pool is closed: start threads inside its with block")

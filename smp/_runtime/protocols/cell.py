@@ -36,6 +36,8 @@ from __future__ import annotations
 from ..loops.atomics import Words, clock, compare_exchange, compare_exchange_pair, load, pause, store_release, words_at
 from ..loops.bits import ADD, added
 from ..loops.compiler import inline, merged
+from .event_rings import GOES_ON, WAITS, WAKES, note, note_served
+from .event_rings import TRAPS as TRAPPED
 from .stream_slots import FAILED, LOCKED, NUMBER, TURN, acquire, give_way, lock, polled, release
 from .wait import ABORT, ABORTED, BARE, CHANGING, DEATHS, OK, SHARED_WORDS, sleep
 from .waiters import (
@@ -168,6 +170,8 @@ def change(words: Words, k: int, word: int, op: int, bits: int, own: Words) -> i
         full = 0
     store_release(words, k + 1, value)
     store_release(words, k, (word & -VERSION) + VERSION + (b << B_AT) + (a << A_AT) + full)
+    note_served(own, table, first_a)
+    note_served(own, table, first_b)
     tell(table, first_a)
     tell(table, first_b)
     return int(result)
@@ -206,6 +210,18 @@ def insist(
     status, result = attempt(words, k, op, bits, own)
     if status == OK:
         return status, result
+    note(own, WAITS, where, op)
+    before = own[RETRIED]
+    status, result = wait_and_do(words, k, op, bits, own, limit, deadline, where)
+    note(own, GOES_ON, where, own[RETRIED] - before)
+    return status, result
+
+
+@inline
+def wait_and_do(
+    words: Words, k: int, op: int, bits: int, own: Words, limit: int, deadline: int, where: int
+) -> tuple[int, int]:
+    """Do what `insist` does after the first look."""
     shared = words_at(own[SHARED], SHARED_WORDS)
     for look in range(limit):
         pause()  # also leaves the line alone: constant polling takes it away in the middle of a hand-off
@@ -232,6 +248,7 @@ def trap(words: Words, k: int, op: int, bits: int, own: Words, deadline: int, wh
         return OK, change(words, k, word, op, bits, own)
     own[BITS] = bits
     own[TRAPS] += 1
+    note(own, TRAPPED, where, op)
     begin_wait(own, op, where, clock(), deadline)
     shift = B_AT if op in (READFE, WRITEEF) else A_AT
     first = (word >> shift) & NUMBER
@@ -253,6 +270,7 @@ def finish(words: Words, k: int, own: Words, deadline: int) -> tuple[int, int]:
             return ABORTED, 0  # left as it is: a record that may be in a queue waits for nothing else
         status = OK if left == CHANGING else status
     end_wait(own)
+    note(own, WAKES, 0, status)
     if acquire(own, 1) != OK:
         status = ABORTED
     return status, own[BITS]

@@ -34,6 +34,7 @@ from ..loops.atomics import Words, clock, fence_all, fetch_add, futex_wait, load
 from ..loops.compiler import inline
 from . import rings
 from .barriers import passed
+from .event_rings import GOES_ON, WAITS, note
 from .inboxes import ASLEEP, EVENTS, inbox_at, notify
 from .wait import (
     ABORTED,
@@ -175,6 +176,7 @@ def await_event(
     _give_back(left)
     _give_back(right)
     inbox = inbox_of(sync, rank)
+    note(own, WAITS, 0, MESSAGES)
     begin_wait(own, MESSAGES, 0, clock(), deadline)
     begin_sleep(sync, inbox, k)
     status = CHANGING
@@ -183,6 +185,7 @@ def await_event(
         status = OK if _ready(sync, left, right, networks, room, to, k) else sleep(sync, inbox, seen, deadline)
     end_sleep(sync, inbox, k)
     end_wait(own)
+    note(own, GOES_ON, 0, 0)
     return status
 
 

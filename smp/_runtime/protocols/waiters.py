@@ -12,6 +12,7 @@
                waited all the time in between
     INSIST, ...                                          addresses of ``entry_points``, for compiled loops
     RETRIED, TRAPS                                        counters        ACTIVE   1 while a thread uses the record
+    RING       see ``event_rings``
 
 A queue is identified by the number of its first record, which is 0 if it is empty.  Its owner is a cell or a team.
 Only the holder of the owner's lock changes the queue, and the fields NEXT, LAST and BITS of the records in it.  STATUS
@@ -34,6 +35,7 @@ BARRIER_AT, BARRIER_SUM, BARRIER_SINCE, BARRIER_UNTIL = 5, 6, 7, 30
 INDEX, RANK, STREAM, RETRIES, SLICE, TEAM, SHARED, TABLE = 8, 9, 10, 11, 12, 13, 14, 15
 RETRIED, TRAPS, WAITS, WHERE, SINCE, UNTIL, POLLS, ATTENTIVE, WATCHED, ACTIVE = 16, 17, 18, 19, 20, 21, 22, 23, 24, 25
 INSIST, FINISH, TRIED, PEEKED = 26, 27, 28, 29
+RING = 31
 PLACE = 32  # from here to the end: text for messages
 
 IDLE, WAITING, SERVED = 0, 1, 2  # statuses

@@ -33,16 +33,21 @@ FloatArray = NDArray[np.float64]
 def figures(data: Data) -> Iterator[Figure]:
     """Describe the figures of a calibration's document, one at a time."""
     for name, library in data["libraries"].items():
-        found = {key: Model.from_json(model) for key, model in library["models"].items()}
-        suite = library["format"] == SUITE
-        if len(found) > 1 and not suite:
-            yield choice(name, found)
-        for key, model in found.items():
-            if suite and model.quality.mre <= TOLERATED:
-                continue  # of the many models of a suite, only those that the report recommends to look at
-            figure = residuals(f"residuals-{_plain(name)}-{_plain(key)}", model)
-            if figure is not None:
-                yield figure
+        yield from of_library(name, library)
+
+
+def of_library(name: str, library: Data) -> Iterator[Figure]:
+    """Describe the figures of a library or suite, one at a time."""
+    found = {key: Model.from_json(model) for key, model in library["models"].items()}
+    suite = library["format"] == SUITE
+    if len(found) > 1 and not suite:
+        yield choice(name, found)
+    for key, model in found.items():
+        if suite and model.quality.mre <= TOLERATED:
+            continue  # of the many models of a suite, only those that the report recommends to look at
+        figure = residuals(f"residuals-{_plain(name)}-{_plain(key)}", model)
+        if figure is not None:
+            yield figure
 
 
 def draw(data: Data, folder: Path) -> list[Path]:

@@ -45,14 +45,18 @@ def summary(data: Data) -> str:
         f"{len(found)} models of {len(data['libraries'])} libraries: their mean error on points not fitted is "
         f"{np.median(errors):.1%} in the median and {errors.max():.1%} at most."
     )
-    poor = [model.name for model in found if model.quality.mre > TOLERATED]
-    if poor:
-        said += f" Above {TOLERATED:.0%}: {', '.join(poor)}; look at their residuals."
+    if names := poor(data):
+        said += f" Above {TOLERATED:.0%}: {', '.join(names)}; look at their residuals."
     moved = list(dict.fromkeys(model.machine["placement"] for model in found if model.machine.get("placement")))
     said += "".join(f" {each[0].upper()}{each[1:]}." for each in moved)
     if data.get("interrupted"):
         said += " It was interrupted: run the same command again to continue."
     return said
+
+
+def poor(data: Data) -> list[str]:
+    """Return the names of the models whose errors are larger than is tolerated."""
+    return [model.name for model in models(dict(data)) if model.quality.mre > TOLERATED]
 
 
 def _library(name: str, library: Any) -> Part:

@@ -225,6 +225,11 @@ def smp_clock() -> int:
     return int(row[NOW] // NANOSECOND)
 
 
+def smp_stamp() -> int:
+    header = _words(running_machine())
+    return int(rows_of(header)[header[RUNNING] * ROW + NOW] // NANOSECOND)
+
+
 def smp_wait(word: int, expected: int, nanoseconds: int) -> int:
     header = _words(running_machine())
     _step(header, FUTEX_WAIT)

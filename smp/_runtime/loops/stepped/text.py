@@ -4,7 +4,7 @@
                                                   ─▶    %old = atomicrmw add ptr %p, i64 1 seq_cst
     call void @llvm.x86.sse2.pause()              ─▶    call i64 @smp_pause()
     call i64 @syscall(i64 202, ...)               ─▶    call i64 @smp_wait(...) or @smp_wake(...)
-    call i32 @clock_gettime(i32 1, ptr %t)        ─▶    a store of what @smp_clock() returns
+    call i32 @clock_gettime(i32 1, ptr %t)        ─▶    a store of what @smp_clock() returns; of @smp_stamp() for 7
 
 So a loop needs no second definition for emulated machines: the instructions are those of the host, in the text that
 LLVM prints after its optimisations.  The hooks are those of ``emulated.clocked``.  A hook may have to end the loop in
@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..system_calls import FUTEX, LINUX
+from ..system_calls import FUTEX, LINUX, SINCE_START
 
 KINDS = ("load", "store_release", "store", "exchange", "compare_exchange", "compare_exchange_pair", "fetch_add")
 """Kinds of steps that an instruction makes, in the order of their numbers."""
@@ -31,6 +31,7 @@ HOOKS = {
     "smp_changed": 1,
     "smp_pause": 0,
     "smp_clock": 0,
+    "smp_stamp": 0,
     "smp_wait": 3,
     "smp_wake": 2,
     "smp_enter": 1,
@@ -48,7 +49,7 @@ _RMW = re.compile(r"(%\S+) = atomicrmw (?:volatile )?(\w+) ptr (.+), (i\d+) (\S+
 _CMPXCHG = re.compile(r"(%\S+) = cmpxchg (?:weak )?ptr (.+), (i\d+) \S+, i\d+ \S+ seq_cst seq_cst, ")
 _PAUSES = re.compile(r"call void @llvm\.(?:x86\.sse2\.pause\(|aarch64\.hint\(i32 1)")
 _SYSCALL = re.compile(r"^( *)(?:(%\S+) = )?(?:tail |notail )?call i64 @syscall\((.*)\)")
-_CLOCK = re.compile(r"^ *(?:%\S+ = )?(?:tail |notail )?call i32 @clock_gettime\(i32 [^,]+, ptr (?:\w+ )*(%[^)]+)\)")
+_CLOCK = re.compile(r"^ *(?:%\S+ = )?(?:tail |notail )?call i32 @clock_gettime\(i32 ([^,]+), ptr (?:\w+ )*(%[^)]+)\)")
 _NAME = r'@("[^"]+"|[\w.$-]+)'
 _SHARED = re.compile(rf"^define (?:linkonce_odr|weak_odr|linkonce|weak|internal|private) ([^@]*){_NAME}", re.MULTILINE)
 
@@ -145,7 +146,7 @@ def _stepped(line: str, number: int) -> list[str]:
     if _PAUSES.search(line):
         return [f"  %smp.{number}.pause = call i64 @smp_pause()"]
     if found := _CLOCK.search(line):
-        return _clock(found[1], number)
+        return _clock("smp_stamp" if found[1] == str(SINCE_START) else "smp_clock", found[2], number)
     if (found := _SYSCALL.search(line)) and (words := found[3].split(", "))[0] == f"i64 {FUTEX}":
         result = found[2] or f"%smp.{number}.result"
         if words[2] == "i64 1":
@@ -174,11 +175,11 @@ def _nanoseconds(when: str, number: int) -> list[str]:
     ]
 
 
-def _clock(pointer: str, number: int) -> list[str]:
+def _clock(hook: str, pointer: str, number: int) -> list[str]:
     """Return instructions that store virtual time where the system's clock would store seconds and nanoseconds."""
     name = f"%smp.{number}"
     return [
-        f"  {name}.now = call i64 @smp_clock()",
+        f"  {name}.now = call i64 @{hook}()",
         f"  {name}.seconds = sdiv i64 {name}.now, 1000000000",
         f"  {name}.rest = srem i64 {name}.now, 1000000000",
         f"  store i64 {name}.seconds, ptr {pointer}",

@@ -17,8 +17,9 @@ from ..port import Buffer, without_memory
 from .handlers import Handler
 from .logged import LoggedMessenger
 from .messenger import Messenger
-from .network import OTHER, POSTED, Transmissions
+from .network import OTHER, POSTED, Network, Transmissions
 from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
+from .recorded import RecordedNetwork
 from .transfers import Transfers
 
 _TOTALS = struct.Struct("=qq")  # messages sent and handled
@@ -285,10 +286,17 @@ class MessageCalls(CollectiveCalls):
 
     def _messages(self) -> Messenger:
         if self._messenger is None:
-            port = self._port
-            self._messenger = Messenger(port) if port.log is None else LoggedMessenger(port, port.log)
+            port, network = self._port, self._network()
+            self._messenger = Messenger(port, network) if port.log is None else LoggedMessenger(port, network, port.log)
             self._port.serve = self._messenger.serve
         return self._messenger
+
+    def _network(self) -> Network:
+        """Return the networks of the machine; those that note what they carry, if the run is recorded."""
+        memory = self._port.node_memory
+        if self._recorder.events is None or memory is None or memory.threads.rings is None:
+            return self._port.network
+        return RecordedNetwork(self._port.network, memory.threads, memory.threads.rings)
 
     def _ready(self, what: str) -> Messenger:
         """Return the messenger, or raise an error if this call is not allowed here."""

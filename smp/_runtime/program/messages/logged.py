@@ -9,7 +9,7 @@ from ..records.log import Log
 from ..records.runtime_states import HANDLING, SENDING
 from .handlers import Handler
 from .messenger import Messenger
-from .network import OTHER
+from .network import OTHER, Network
 from .networks import How, On
 
 
@@ -19,8 +19,8 @@ class LoggedMessenger(Messenger):
     A run without a log has a `Messenger`, which does nothing for it.
     """
 
-    def __init__(self, port: Port, log: Log) -> None:
-        super().__init__(port)
+    def __init__(self, port: Port, network: Network, log: Log) -> None:
+        super().__init__(port, network)
         self._log = log
         self.send_numbers = _looked_at_closer
 

@@ -24,7 +24,7 @@ from ...protocols.packet_heads import PARTIAL, PICKLED
 from ..port import Port
 from .handlers import Handler, Handlers, own
 from .message import Message
-from .network import POSTED, Taken
+from .network import POSTED, Network, Taken
 from .networks import BOTH, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, ORDER, RIGHT, How, On
 from .packets import Assembly, decoded, encoded, parts
 
@@ -45,8 +45,8 @@ class Messenger:
         Largest number of handlers that were open at a time.
     """
 
-    def __init__(self, port: Port) -> None:
-        self._port, self._network = port, port.network
+    def __init__(self, port: Port, network: Network) -> None:
+        self._port, self._network = port, network
         self._one = 8 * self._network.longest  # bytes of one packet
         self.send_numbers, self._next = self._network.send_numbers, self._network.take
         self.handlers = self._network.handlers = Handlers(port.rank)

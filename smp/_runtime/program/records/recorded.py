@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..steps import PHASES, Hardware, Packed, joined, summary
+from .events import joined_events
 from .exchanges import joined_exchanges
 from .states import joined_states
 
@@ -68,6 +69,10 @@ class Repeat:
         the clock of `timeline`, which ``proc.reset_clock`` does not change.  Empty if the program has set no state.
     dropped_states : int
         Largest number of changes of state of a processor that were not recorded.
+    events : structured array
+        The events of a run with ``record=True``, in order of time; see `Run`.
+    dropped_events : int
+        Number of earlier events that these have replaced.
     network : structured array
         A row for each processor on a network on which the transmission of a packet may fail: ``rank, attempts,
         failures`` (see `Processor.transmissions`).  Empty for every other network, and if no processor
@@ -109,6 +114,18 @@ class Repeat:
     @cached_property
     def _joined_states(self) -> tuple[NDArray[np.void], int]:
         return joined_states([pack.states for pack in self.packs])
+
+    @property
+    def events(self) -> NDArray[np.void]:
+        return self._joined_events[0]
+
+    @property
+    def dropped_events(self) -> int:
+        return self._joined_events[1]
+
+    @cached_property
+    def _joined_events(self) -> tuple[NDArray[np.void], int]:
+        return joined_events([pack.events for pack in self.packs])
 
     @property
     def network(self) -> NDArray[np.void]:

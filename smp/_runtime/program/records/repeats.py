@@ -18,10 +18,11 @@ from ..answers import Done
 from ..steps import sequence
 from .hardware import WithCounters
 from .recorded import Repeat
+from .recording import WithEvents
 
 
 def prepared(
-    program: Callable[..., Any], args: Sequence[Any], warmup: int, repeat: int, counters: bool
+    program: Callable[..., Any], args: Sequence[Any], warmup: int, repeat: int, counters: bool, record: bool
 ) -> Callable[..., Any]:
     """Return the program to send; refuse options that are not valid or that could be meant for the program.
 
@@ -37,12 +38,15 @@ def prepared(
             raise TypeError(f"{name} must be a whole number of runs, not {number!r}")
         if number < least:
             raise ValueError(f"{name} must be at least {least}, not {number}")
-    if (warmup, repeat, counters) == (0, 1, False):
+    if (warmup, repeat, counters, record) == (0, 1, False, False):
         return program
-    for name, given in (("warmup", warmup > 0), ("repeat", repeat > 1), ("counters", counters)):
+    options = {"warmup": warmup > 0, "repeat": repeat > 1, "counters": counters, "record": record}
+    for name, given in options.items():
         if given:
             must_have(program, args, name)
-    return WithCounters(program) if counters else program
+    if counters:
+        program = WithCounters(program)
+    return WithEvents(program) if record else program
 
 
 def seeded(

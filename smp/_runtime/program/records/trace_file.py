@@ -2,11 +2,12 @@
 
     node > processor            superstep > phase > wait at the barrier      slices that nest, in microseconds
     node > processor, states    state
-    machine                     h of each superstep                          a counter
+    node > processor, stream    thread > wait > trapped, ready; arrows       see ``trace_events``
+    machine                     h of each superstep, waiting streams         counters
 
 A file of an emulated run has virtual times, and the same bytes whenever the run is repeated with the same seed.
 
-Source: Trace Event Format, events "X", "C" and "M".
+Source: Trace Event Format, events "X", "C", "M", "s" and "f".
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from smp._computer.data import write
 
 from ..steps import COUNTS, PHASES
+from .trace_events import arrows, counts, slices, streams_of
 
 MANY = 1_000_000
 """Number of events above which viewers are slow."""
@@ -37,15 +39,22 @@ Rows = NDArray[np.void]
 
 
 def write_trace(
-    path: Path, spans: Rows, steps: Rows, summary: Rows, states: Rows, nodes: Sequence[int], about: dict[str, Any]
+    path: Path,
+    spans: Rows,
+    steps: Rows,
+    summary: Rows,
+    states: Rows,
+    recorded: Rows,
+    nodes: Sequence[int],
+    about: dict[str, Any],
 ) -> None:
     """Write the rows of a run to a file; see `Run.write_trace`.
 
     Parameters
     ----------
     path : Path
-    spans, steps, summary, states : structured array
-        As `Repeat` has them.
+    spans, steps, summary, states, recorded : structured array
+        As `Repeat` has them; the last one are its events.
     nodes : sequence of int
         Node of each processor.
     about : dict
@@ -53,9 +62,17 @@ def write_trace(
     """
     if not path.name.endswith((".json", ".json.gz")):
         raise ValueError(f"a trace is written as .json or .json.gz, not as {path.name!r}: choose one of these")
-    spans, states = _from_the_first(spans, states)
+    began = min(
+        (rows[name].min() for rows, name in ((spans, "start"), (states, "start"), (recorded, "time")) if len(rows)),
+        default=0.0,
+    )
+    spans, states, recorded = (
+        _since(began, spans, "start", "end"),
+        _since(began, states, "start", "end"),
+        _since(began, recorded, "time"),
+    )
     events = [*_names(nodes, bool(len(states))), *_slices(spans, steps, nodes), *_counters(spans, summary, nodes)]
-    events += _states(states, nodes)
+    events += [*_states(states, nodes), *_recorded(recorded, nodes)]
     if len(events) > MANY:
         warnings.warn(
             f"{path.name} has {len(events):,} events, with which viewers are slow: write some of the supersteps with "
@@ -67,13 +84,11 @@ def write_trace(
     write(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def _from_the_first(*all_rows: Rows) -> list[Rows]:
-    """Return copies of rows whose times begin with the first of them all."""
-    began = min((rows["start"].min() for rows in all_rows if len(rows)), default=0.0)
-    found = [rows.copy() for rows in all_rows]
-    for rows in found:
-        rows["start"] -= began
-        rows["end"] -= began
+def _since(began: float, rows: Rows, *times: str) -> Rows:
+    """Return a copy of rows in which some columns of times count from a moment."""
+    found = rows.copy()
+    for name in times:
+        found[name] -= began
     return found
 
 
@@ -145,6 +160,30 @@ def _counters(spans: Rows, summary: Rows, nodes: Sequence[int]) -> Iterator[Even
 def _states(states: Rows, nodes: Sequence[int]) -> Iterator[Event]:
     for rank, state, start, end in states.tolist():
         yield {"name": state, "ph": "X", "pid": nodes[rank], "tid": _track(rank) + 1, **_times(start, end)}
+
+
+def _recorded(events: Rows, nodes: Sequence[int]) -> Iterator[Event]:
+    """Yield the tracks of streams, with their slices and arrows, and the counter of waiting streams."""
+    track = {key: 2 * len(nodes) + k for k, key in enumerate(streams_of(events))}
+    for (rank, stream), thread in track.items():
+        yield _name("thread_name", nodes[rank], thread, f"processor {rank}, stream {stream}")
+    for each in slices(events):
+        place = {"pid": nodes[each.rank], "tid": track[each.rank, each.stream]}
+        yield {"name": each.name, "ph": "X", **place, **_times(each.start, each.end), "args": each.about}
+    for number, arrow in enumerate(arrows(events)):
+        for end, (rank, stream, at) in (("s", arrow.tail), ("f", arrow.head)):
+            where: Event = {"pid": nodes[rank], "tid": track[rank, stream], "ts": _times(at, at)["ts"]}
+            to_slice = {"bp": "e"} if end == "f" else {}
+            yield {"name": arrow.name, "cat": arrow.name, "ph": end, "id": number, **where, **to_slice}
+    for at, waiting in counts(events):
+        yield {
+            "name": "streams",
+            "ph": "C",
+            "pid": _machine(nodes),
+            "tid": 0,
+            "ts": _times(at, at)["ts"],
+            "args": waiting,
+        }
 
 
 def _times(start: float, end: float) -> dict[str, float]:
