@@ -20,5 +20,4 @@ def sections(profile: Path, pictures: Path) -> Iterator[str]:
             continue
         yield f"## {section.title[0].upper()}{section.title[1:]}\n\n    python -m smp.microbench --only {name}"
         for figure, picture in zip(figures, save(figures, pictures), strict=True):
-            yield f"**{figure.title}.** {figure.reading}."
-            yield f"![{figure.title}]({pictures.parent.name}/{pictures.name}/{picture.name})"
+            yield f"![{figure.title}: {figure.reading}]({pictures.parent.name}/{pictures.name}/{picture.name})"

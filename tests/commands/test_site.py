@@ -63,7 +63,7 @@ def test_the_page_on_plots_shows_every_figure_of_a_profile(site: Path) -> None:
         profile = Profile.load(ROOT / "profiles/amd-epyc-2-cpus.json")
     page = (site / "plots.html").read_text(encoding="utf-8")
     shown = re.findall(r'<img alt="([^"]+)"', page)
-    assert [unescape(one) for one in shown] == [figure.title for figure in figures(profile.data)]
+    assert [unescape(one) for one in shown] == [f"{one.title}: {one.reading}" for one in figures(profile.data)]
 
 
 def test_every_image_of_a_page_is_in_the_site(site: Path) -> None:
