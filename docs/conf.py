@@ -17,6 +17,7 @@ import smp
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+import plot_sections  # noqa: E402
 import reference_pages  # noqa: E402
 
 project = "smp"
@@ -46,6 +47,8 @@ napoleon_use_param = napoleon_use_rtype = False
 TABLE = re.compile(r"^\| to (.+?) \|.*\n\|[-|]+\n((?:\|.+\n)+)", re.MULTILINE)
 """Tables of the index: what a reader wants, and the page to read."""
 PAGE = re.compile(r"\[(.+)\]\((.+)\.(?:ipynb|md|rst)\)")
+PROFILE = HERE.parent / "profiles" / "amd-epyc-2-cpus.json"
+"""The profile whose figures the page on plots shows."""
 BELOW = {"decisions/README": {"Records": ["[0-9]*"]}, "reference": {"Modules": ["reference/*"]}}
 """Further lists for the navigation: by page, title and pages."""
 ROW = re.compile(r"\w[\w, ]*  +\S")
@@ -63,6 +66,12 @@ def navigation(app: Sphinx, page: str, source: list[str]) -> None:
         groups = {caption: [f"{title} <{page}>" for title, page in pages] for caption, pages in links.items()}
     for caption, pages in groups.items():
         source[0] += "\n".join(["\n```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```\n"])
+
+
+def plots(app: Sphinx, page: str, source: list[str]) -> None:
+    """Append the figures of a profile to the page on plots."""
+    if page == "plots":
+        source[0] = "\n\n".join([source[0], *plot_sections.sections(PROFILE, HERE / "reference" / "plots")])
 
 
 def literal_tables(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -103,6 +112,7 @@ def setup(app: Sphinx) -> None:
     """Write the pages of the reference, and register the functions above."""
     reference_pages.write(HERE / "reference")
     app.connect("source-read", navigation)
+    app.connect("source-read", plots)
     app.connect("autodoc-process-docstring", literal_tables, priority=100)
     app.connect("autodoc-skip-member", fields)
     app.connect("doctree-read", link_names)

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from ._runtime.exploring.exploration import explore, replay
     from .microbench.from_python import measure
     from .microbench.predictions.comparison import compare
+    from .microbench.report.opening import open_page
     from .microbench.sections.placement.now import placement
     from .models.fit.model import Model
     from .models.fit.specification import Specification
@@ -161,6 +162,7 @@ __all__ = [
     "measure",
     "mpi",
     "networks",
+    "open_page",
     "patterns",
     "placement",
     "replay",
@@ -175,6 +177,7 @@ _LATER = {
     "calibrate": ".selection.calibration",
     "compare": ".microbench.predictions.comparison",
     "measure": ".microbench.from_python",
+    "open_page": ".microbench.report.opening",
     "placement": ".microbench.sections.placement.now",
     "Implementation": ".selection.library",
     "Library": ".selection.library",

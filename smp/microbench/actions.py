@@ -159,7 +159,7 @@ def compare(options: argparse.Namespace, talk: Console) -> int:
         from .predictions.changes import opened as opened_quietly
         from .report.comparison_page import page_of_comparison
 
-        write(options.page, page_of_comparison(found, *map(opened_quietly, options.compare[:2])))
+        write(options.page, page_of_comparison(found, [*map(opened_quietly, options.compare)]))
         talk.print(f"written: {options.page}", markup=False, highlight=False)
     if options.fail_above is None:
         return 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import smp
-from smp._runtime.program.records.phases import phase_states
+from smp._runtime.program.display.phases import phase_states
 from smp.errors import ModelError
 from smp.models.fit.inputs import parsed
 from smp.models.fit.model import Model, Quality, Samples

@@ -5,6 +5,8 @@ import pkgutil
 import re
 import shutil
 import subprocess
+import warnings
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from support.machines import ROOT
 from support.profiles import whole
 
 import smp
+from smp.microbench.report.plots import figures
+from smp.profiles.profile import Profile, ProfileWarning
 
 pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[docs]'")
 pytestmark = pytest.mark.slow
@@ -26,7 +30,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site from a copy of the pages, and with a profile for the notebooks; the checkout stays as it is."""
     place = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", place / "docs", ignore=shutil.ignore_patterns(*MADE))
-    shutil.copytree(ROOT / "scripts", place / "scripts")
+    for folder in ("scripts", "profiles"):
+        shutil.copytree(ROOT / folder, place / folder)
     shutil.copy(ROOT / "CHANGELOG.md", place)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SMP_DATA_DIR", str(place / "data"))
@@ -51,6 +56,14 @@ def test_notebooks_are_shown_with_their_outputs(site: Path) -> None:
     assert all("cell_output" in page for page in shown.values())
     assert "DeadlockError with 1 preemption" in shown["races-and-deadlocks.ipynb"]
     assert shown["list-ranking-lab.ipynb"].count("<details") == 4  # the answers
+
+
+def test_the_page_on_plots_shows_every_figure_of_a_profile(site: Path) -> None:
+    with warnings.catch_warnings(action="ignore", category=ProfileWarning):
+        profile = Profile.load(ROOT / "profiles/amd-epyc-2-cpus.json")
+    page = (site / "plots.html").read_text(encoding="utf-8")
+    shown = re.findall(r'<img alt="([^"]+)"', page)
+    assert [unescape(one) for one in shown] == [f"{one.title}: {one.reading}" for one in figures(profile.data)]
 
 
 def test_every_image_of_a_page_is_in_the_site(site: Path) -> None:

@@ -48,14 +48,33 @@ def test_bars_and_heat_maps_have_a_figure_each(series: Series, cells: Cells | No
 
 def test_the_page_has_the_rows_and_the_key_figures_of_both(profile: smp.Profile) -> None:
     comparison = smp.compare(profile, profile)
-    page = page_of_comparison(comparison, profile, profile)
-    assert page == page_of_comparison(comparison, profile, profile)
+    page = page_of_comparison(comparison, [profile, profile])
+    assert page == page_of_comparison(comparison, [profile, profile])
     assert json.loads(file_in(page)) == comparison.to_json()
     value = re.search(r"L1 latency, b</span>\s*<b>([\d.]+) ", page)
     assert value is not None
     assert f"a: {value[1]} ns" in page
     assert "copy, a" in page
     assert "copy, b" in page
+
+
+def test_three_profiles_have_a_section_with_the_key_figures_of_all(profile: smp.Profile) -> None:
+    data = json.loads(QUICK.read_text(encoding="utf-8"))
+    level = data["latency"]["levels"][0]
+    level["ns"] *= 3
+    with warnings.catch_warnings(action="ignore"):
+        slow = smp.Profile(data)
+        page = page_of_comparison(smp.compare(profile, profile, slow), [profile, profile, slow])
+    drawn = [json.loads(one) for one in re.findall(r'<script type="application/json">(.*?)</script>', page)]
+    (every,) = [one for one in drawn if one["id"] == "key-figures"]
+    first = every["panels"][0]
+    assert first["title"] == "L1 latency"
+    assert first["y"]["names"] == ["a", "b", "c"]
+    assert first["series"][0]["x"] == pytest.approx([level["ns"] / 3, level["ns"] / 3, level["ns"]], rel=1e-4)
+    row = re.search(r"<tr><th>L1 latency.*", page)
+    assert row is not None
+    assert row[0].endswith("<td>1.00<td>3.00")
+    assert 'id="all"' not in page_of_comparison(smp.compare(profile, slow), [profile, slow])
 
 
 def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

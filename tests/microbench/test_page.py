@@ -11,7 +11,10 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from support import axe
 from support.browser import Browser, browser, missing, wait_until
+from support.firefox import firefox
+from support.firefox import missing as no_firefox
 from support.markup import Markup, file_in
 from support.shapes import MPI, QUICK
 
@@ -198,7 +201,12 @@ def test_a_figure_and_the_profile_are_saved_as_files(window: Browser, folder: Pa
     wait_until(lambda: all((saved / name).exists() for name in names))
     assert (saved / "profile.json").read_bytes() == QUICK.read_bytes()
     assert (saved / "latency-random.csv").read_text(encoding="utf-8").startswith('"panel","series","x","y"')
-    assert (saved / "latency-random.svg").read_text(encoding="utf-8").startswith("<svg")
+    picture = (saved / "latency-random.svg").read_text(encoding="utf-8")
+    assert picture.startswith("<svg")
+    legend = window.run("return [...box.querySelectorAll('.legend button')].map(one => one.textContent)")
+    assert len(legend) > 1
+    assert all(f">{name}<" in picture for name in legend)
+    assert window.run("return box.querySelectorAll('svg[role=img] svg').length") == 0  # the legend is only in the file
 
 
 @in_a_browser
@@ -210,3 +218,22 @@ def test_a_narrow_screen_needs_no_scrolling_sideways_and_the_theme_changes(windo
     window.run("document.getElementById('theme').click()")
     assert window.run(colour) != light
     window.resize(1280)
+
+
+@pytest.mark.skipif(bool(axe.missing()), reason=axe.missing())
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_barrier(window: Browser, theme: str) -> None:
+    window.run(f"document.documentElement.dataset.theme = '{theme}'")
+    window.run("[...document.querySelectorAll('details')].slice(0, 5).forEach(one => one.open = true)")
+    assert axe.barriers(window) == []
+
+
+@pytest.mark.skipif(bool(no_firefox()), reason=no_firefox())
+def test_firefox_draws_every_figure_without_errors_or_requests(page: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(page, encoding="utf-8")
+    drawn = "return document.querySelectorAll('figure svg[role=img] .frame').length"
+    with firefox(tmp_path) as window:
+        window.open(tmp_path / "index.html")
+        wait_until(lambda: window.run(f"{drawn} >= document.querySelectorAll('figure').length"))
+        assert window.errors() == []
+        assert window.run("return performance.getEntriesByType('resource').length") == 0

@@ -16,8 +16,8 @@ from support.machines import Emulated, Machines
 from support.nodes import AHEAD, no_other_clock, on_nodes, on_two_clocks
 
 import smp
+from smp._runtime.program.display.state_graph import figure
 from smp._runtime.program.records.clock_offsets import Drift, Offset, shortest
-from smp._runtime.program.records.state_graph import figure
 from smp._runtime.program.records.states import States, joined_states
 from smp._runtime.program.steps import Packed, Recorder, joined
 from smp.errors import ProcessorDied, ProcessorRaised, WaitTimeout

@@ -17,7 +17,7 @@ from support.pictures import check
 import smp
 from smp import compiled
 from smp._output.figure import BLACK, GREY, Cells
-from smp._runtime.program.records.state_graph import COLUMNS, OWN, figure, legend, trace
+from smp._runtime.program.display.state_graph import COLUMNS, OWN, figure, legend, trace
 from smp._runtime.program.records.states import LIMIT, STATE, States, joined_states
 
 

@@ -8,7 +8,7 @@ from support.machines import Emulated, Machines
 from support.traces import depths, traced, tracks
 
 import smp
-from smp._runtime.program.records import trace_file
+from smp._runtime.program.display import trace_file
 
 N = 1000
 

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,8 +30,8 @@ class Browser:
     def __init__(self, address: str, session: str) -> None:
         self._session = f"{address}/session/{session}"
 
-    def open(self, page: Path) -> None:
-        _call(f"{self._session}/url", {"url": page.as_uri()})
+    def open(self, page: Path | str) -> None:
+        _call(f"{self._session}/url", {"url": page if isinstance(page, str) else page.as_uri()})
 
     def run(self, script: str) -> Any:
         return _call(f"{self._session}/execute/sync", {"script": script, "args": []})
@@ -61,15 +62,13 @@ def wait_until(done: Callable[[], object]) -> None:
 @contextlib.contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
     """Start a browser that keeps its files in a folder, and end it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
     options = {"args": [*OPTIONS, f"--user-data-dir={folder / 'browser'}"]}
     wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
     with subprocess.Popen(["chromedriver", f"--port={port}", "--silent"], stdout=subprocess.DEVNULL) as driver:
         try:
-            wait_until(lambda: _listens(port))
+            wait_until(lambda: listens(port))
             session = _call(f"{address}/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
             try:
                 yield Browser(address, session)
@@ -79,7 +78,16 @@ def browser(folder: Path) -> Iterator[Browser]:
             driver.terminate()
 
 
-def _listens(port: int) -> bool:
+def free_port() -> int:
+    """Return the number of a port to which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+        return number
+
+
+def listens(port: int) -> bool:
+    """Return True if something listens to a port of this computer."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
         return True
     return False
@@ -88,5 +96,8 @@ def _listens(port: int) -> bool:
 def _call(address: str, content: Any) -> Any:
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(address, json.dumps(content).encode(), headers)
-    with urllib.request.urlopen(request) as answer:
-        return json.load(answer)["value"]
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["value"]
+    except urllib.error.HTTPError as error:
+        raise AssertionError(json.load(error)["value"]["message"]) from None

@@ -4,6 +4,7 @@
 //
 // Colours are CSS variables, so a change of the theme needs no drawing.  Fields that a description leaves out have the
 // defaults of `smp._output.figure`.
+const {abs, floor, log, log10, max, min} = Math;
 const SVG = "http://www.w3.org/2000/svg";
 const LINE = 17, NEAR = 30, NARROW = 250, MOST_NUMBERS = 500, MANY_POINTS = 60;
 const DASHES = {dashed: "7 4", dashdot: "7 3 2 3", dotted: "2 3"};
@@ -17,8 +18,8 @@ const MARKERS = [
 // Functions from a value to a length, and back
 const SCALES = {
   linear: [v => v, v => v],
-  log: [Math.log10, v => 10 ** v],
-  symlog: [v => v <= 1 ? v : 1 + Math.log10(v), v => v <= 1 ? v : 10 ** (v - 1)],
+  log: [log10, v => 10 ** v],
+  symlog: [v => v <= 1 ? v : 1 + log10(v), v => v <= 1 ? v : 10 ** (v - 1)],
 };
 const UNITS = {
   bytes: [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024], ["B", 1]],
@@ -34,7 +35,7 @@ function set(one, attributes) {
 function add(parent, name, attributes = {}, text) {
   const made = document.createElementNS(name === "svg" ? SVG : parent.namespaceURI, name);
   set(made, attributes);
-  if (text != null) made.textContent = text;
+  made.textContent = text ?? "";
   return parent.appendChild(made);
 }
 
@@ -53,13 +54,13 @@ function broken(text, width) {
   return lines.filter(Boolean);
 }
 
-const number = v => v.toLocaleString("en-US", Math.abs(v) >= 1000 ? {maximumFractionDigits: 0}
+const number = v => v.toLocaleString("en-US", abs(v) >= 1000 ? {maximumFractionDigits: 0}
   : {minimumSignificantDigits: v ? 3 : 1, maximumSignificantDigits: 3});
 
 function shown(axis, v) {
   if (axis.names) return flat(axis.names[Math.round(v)]);
   if (!UNITS[axis.unit]) return flat(`${Number.isInteger(v) ? v.toLocaleString("en-US") : number(v)} ${axis.unit || ""}`);
-  const [unit, scale] = UNITS[axis.unit].find(([, scale]) => Math.abs(v) >= 0.9995 * scale) || UNITS[axis.unit].at(-1);
+  const [unit, scale] = UNITS[axis.unit].find(([, scale]) => abs(v) >= 0.9995 * scale) || UNITS[axis.unit].at(-1);
   return `${+(v / scale).toPrecision(3)} ${unit}`;
 }
 
@@ -84,17 +85,17 @@ function scaleOf(axis, [low, high], from, to) {
 }
 
 function evenTicks(low, high, room, whole) {
-  const rough = (high - low) / Math.max(room, 2), unit = 10 ** Math.floor(Math.log10(rough)), found = [];
-  const step = Math.max([1, 2, 5, 10].find(m => m * unit >= rough) * unit, whole ? 1 : 0);
+  const rough = (high - low) / max(room, 2), unit = 10 ** floor(log10(rough)), found = [];
+  const step = max([1, 2, 5, 10].find(m => m * unit >= rough) * unit, whole ? 1 : 0);
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) found.push(+(k * step).toPrecision(9));
   return found;
 }
 
 function powerTicks(low, high, room, base) {
-  const e = v => Math.log(v) / Math.log(base) + 1e-9, powers = e(high / low), found = [];
+  const e = v => log(v) / log(base) + 1e-9, powers = e(high / low), found = [];
   const every = [1, 2, 3, 6, 12].find(every => powers / every <= room), steps = base === 2 ? [1]
     : [[1, 2, 3, 5], [1, 2, 5], [1, 3]].find(steps => steps.length * powers <= room) || [1];
-  for (let k = Math.floor(e(low) / every) * every; k <= e(high); k += every) found.push(...steps.map(m => m * base ** k));
+  for (let k = floor(e(low) / every) * every; k <= e(high); k += every) found.push(...steps.map(m => m * base ** k));
   return found;
 }
 
@@ -132,24 +133,24 @@ function draw(box, figure) {
   // Panels with the same key share an axis
   function keyOf(k, which) {
     const how = figure[`share_${which}`] || "none";
-    return which + {all: "", row: Math.floor(k / across), col: k % across, none: ` of ${k}`}[how];
+    return which + {all: "", row: floor(k / across), col: k % across, none: ` of ${k}`}[how];
   }
 
   const write = (into, text, x, y, kind, more) => add(into, "text", {x, y, class: kind, ...more}, text);
 
   function redraw() {
-    const width = Math.max(canvas.clientWidth, NARROW), columns = Math.min(across, Math.floor(width / NARROW));
-    const height = panels.length > columns ? 190 : Math.min(330, width / columns / 2);
+    const width = max(canvas.clientWidth, NARROW), columns = min(across, floor(width / NARROW));
+    const height = panels.length > columns ? 190 : min(330, width / columns / 2);
     let top = 0, bottom = 0;
     svg.replaceChildren();
     points = [], rooms = [], at = -1;
     panels.forEach((panel, k) => {
       if (k % columns === 0) top = bottom;
       const tall = panel.y.names && !panel.cells ? 24 * panel.y.names.length : 0, each = width / columns;
-      bottom = Math.max(bottom, drawPanel(panel, k, (k % columns) * each, top, each - 10, Math.max(height, tall)));
+      bottom = max(bottom, drawPanel(panel, k, (k % columns) * each, top, each - 10, max(height, tall)));
     });
     set(svg, {viewBox: `0 0 ${width} ${bottom}`});
-    ring = add(svg, "circle", {r: 8, class: "found", visibility: "hidden"});
+    ring = add(svg, "circle", {r: 8, class: "found", opacity: 0});
     show();
   }
 
@@ -157,8 +158,8 @@ function draw(box, figure) {
   function drawPanel(panel, k, left, top, width, height) {
     const [X, Y] = ["x", "y"].map(which => views.get(keyOf(k, which)) || panel[which].ends);
     const textX = tickText(panel.x, X), textY = tickText(panel.y, Y);
-    const ticksY = ticksOf(panel.y, [Math.min(...Y), Math.max(...Y)], height / 42);
-    const widest = Math.min(Math.max(...ticksY.map(v => wide(textY(v)))), 0.42 * width);
+    const ticksY = ticksOf(panel.y, [min(...Y), max(...Y)], height / 42);
+    const widest = min(max(...ticksY.map(v => wide(textY(v)))), 0.42 * width);
     const label = broken(named(panel.y), height), beside = left + widest + 12 + (label.length && 6 + 15 * label.length);
     const room = {k, panel, X, left: beside, right: left + width, top: top + 10};
     for (const line of broken(panel.title || "", 0.9 * width))
@@ -192,7 +193,7 @@ function draw(box, figure) {
     rooms.push(Object.assign(room, {x, y, inside}));
     drawMarks(room);
     if (panel.cells) drawCells(room);
-    const count = panel.series.reduce((sum, s) => sum + (s.x?.length ?? 0), 0);
+    const count = panel.series.flatMap(s => s.x ?? []).length;
     for (const s of panel.series.filter(s => s.x && !hidden.has(s.of)))
       (s.kind === "bar" ? drawBars : drawSeries)(room, s, count > MANY_POINTS ? 2.6 : 3.6);
     return room.bottom + 52;
@@ -207,7 +208,7 @@ function draw(box, figure) {
       write(svg, group, room.left, (room.top += LINE) - 6, "tick", look);
       for (const m of mine) {
         const text = m.value <= end ? m.text : `${m.text} >`, half = wide(text) / 2;
-        const middle = Math.max(Math.min(x(Math.min(m.value, end)), room.right - half), room.left + half);
+        const middle = max(min(x(min(m.value, end)), room.right - half), room.left + half);
         if (middle - half < free) room.top += LINE;
         write(svg, text, middle, room.top - 6, "tick middle", look);
         free = middle + half + 6;
@@ -226,10 +227,10 @@ function draw(box, figure) {
 
   function drawCells({k, panel, x, y, inside}) {
     const {cells} = panel, xs = cells.edges[0].map(x), ys = cells.edges[1].map(y);
-    const all = cells.values.flat().filter(v => v > 0), low = Math.min(...all), high = Math.max(...all);
+    const all = cells.values.flat().filter(v => v > 0), low = min(...all), high = max(...all);
     cells.values.forEach((line, i) => line.forEach((v, j) => {
       if (v === null || !(cells.named || v > 0)) return;
-      const share = Math.log(v / low) / Math.log(high / low) || 0, width = xs[j + 1] - xs[j];
+      const share = log(v / low) / log(high / low) || 0, width = xs[j + 1] - xs[j];
       const style = `fill:${cells.named ? coloured(v) : mixed("heat", share)}`, text = v.toFixed(v < 99.95 ? 1 : 0);
       const px = xs[j] + width / 2, py = (ys[i] + ys[i + 1]) / 2, why = cells.why[`${i},${j}`];
       add(inside, "rect", {x: xs[j], y: ys[i + 1], width: width + 0.4, height: ys[i] - ys[i + 1] + 0.4, style});
@@ -250,12 +251,12 @@ function draw(box, figure) {
     const up = v => panel.y.scale === "log" && v <= 0 ? bottom + 99 : y(v);
     const line = list => list.reduce(([d, next], [a, b]) =>
       a === null || b === null ? [d, "M"] : [`${d}${next}${x(a)} ${up(b)}`, "L"], ["", "M"])[0];
-    const known = s.low ? s.x.map((v, n) => [v, s.low[n], s.high[n]]).filter(point => !point.includes(null)) : [];
+    const known = (s.low || []).map((low, n) => [s.x[n], low, s.high[n]]).filter(point => !point.includes(null));
     const bar = ([v, a, b]) => line([[v, a], [v, b]]) + (up(b) < top ? `M${x(v) - 4} ${top + 6}l4-6l4 6` : "")
       + (up(a) > bottom ? `M${x(v) - 4} ${bottom - 6}l4 6l4-6` : "");
     if (s.spread === "bars") add(inside, "path", {d: known.map(bar).join(""), stroke, class: "line"});
     else if (known.length) {
-      const around = [...known.map(([v, a]) => [v, a]), ...known.reverse().map(([v, , b]) => [v, b])];
+      const around = [...known, ...known.reverse().map(([v, , b]) => [v, b])];
       add(inside, "path", {d: `${line(around)}Z`, fill: stroke, opacity: s.kind === "band" ? 0.25 : 0.16});
     }
     if (s.kind === "band") return;
@@ -272,12 +273,12 @@ function draw(box, figure) {
   }
 
   function drawBars(room, s) {
-    const {panel, x, y, X, inside, left, right} = room, height = 0.7 * Math.abs(y(1) - y(0)), stroke = colourOf(s);
+    const {panel, x, y, X, inside, left, right} = room, height = 0.7 * abs(y(1) - y(0)), stroke = colourOf(s);
     const across = v => panel.x.scale === "log" && v <= 0 ? left : x(v);
     s.x.forEach((length, n) => {
       if (length === null) return;
       const start = s.start?.[n] ?? 0, ends = [across(start), across(start + length)], py = y(s.y[n]);
-      const place = {x: Math.min(...ends), y: py - height / 2, width: Math.abs(ends[1] - ends[0]), height};
+      const place = {x: min(...ends), y: py - height / 2, width: abs(ends[1] - ends[0]), height};
       add(inside, "rect", {...place, stroke, fill: s.invalid?.[n] ? "none" : stroke});
       // An end beyond the axis is an arrowhead
       if (s.low && s.low[n] !== null) {
@@ -285,7 +286,7 @@ function draw(box, figure) {
         const b = s.high[n] > X[1] ? `H${right}m-6-5l6 5l-6 5` : `H${x(s.high[n])}m0-5v10`;
         add(inside, "path", {d: a + b, class: "whisker"});
       }
-      remember(room, s, n, ends[1], py, where(panel, length, s.y[n]), 7, Math.max(...ends) + 12, py + 4);
+      remember(room, s, n, ends[1], py, where(panel, length, s.y[n]), 7, max(...ends) + 12, py + 4);
     });
   }
 
@@ -303,14 +304,14 @@ function draw(box, figure) {
 
   function show(point) {
     tip.hidden = !point;
-    set(ring, {visibility: point ? "visible" : "hidden"});
+    set(ring, {opacity: point ? 1 : 0});
     if (!point) return;
-    const title = flat(panels[point.k].title), why = point.why ? `not valid: ${point.why}` : "";
+    const title = flat(panels[point.k].title), why = point.why && `not valid: ${point.why}`;
     const lines = [...point.lines, title, why].filter(Boolean);
     tip.replaceChildren();
     for (const line of lines) add(tip, "div", {class: line === why ? "why" : ""}, line);
     set(ring, {transform: `translate(${point.px} ${point.py})`});
-    tip.style.left = `${Math.max(0, Math.min(point.px + 14, canvas.clientWidth - tip.offsetWidth))}px`;
+    tip.style.left = `${max(0, min(point.px + 14, canvas.clientWidth - tip.offsetWidth))}px`;
     tip.style.top = `${point.py + 14}px`;
     return lines.join(", ");
   }
@@ -322,7 +323,7 @@ function draw(box, figure) {
 
   function dragged(event) {
     const [a, b] = drag.from, [c, d] = placeOf(event);
-    return {x: Math.min(a, c), y: Math.min(b, d), width: Math.abs(a - c), height: Math.abs(b - d)};
+    return {x: min(a, c), y: min(b, d), width: abs(a - c), height: abs(b - d)};
   }
 
   function whole() {
@@ -330,36 +331,36 @@ function draw(box, figure) {
     redraw();
   }
 
-  svg.addEventListener("pointerdown", event => {
+  svg.onpointerdown = event => {
     const [a, b] = placeOf(event), room = rooms.find(r => a >= r.left && a <= r.right && b >= r.top && b <= r.bottom);
     if (!room || event.button) return;
     drag = {room, from: [a, b], area: add(svg, "rect", {class: "area"})};
     svg.setPointerCapture(event.pointerId);
-  });
-  svg.addEventListener("pointermove", event => {
+  };
+  svg.onpointermove = event => {
     if (drag) return set(drag.area, dragged(event));
     const [a, b] = placeOf(event), far = point => Math.hypot(point.px - a, point.py - b);
     show(points.filter(point => far(point) < NEAR).sort((one, other) => far(one) - far(other))[0]);
-  });
-  svg.addEventListener("pointerup", event => {
+  };
+  svg.onpointerup = event => {
     if (!drag) return;
     const {x, y, width, height} = dragged(event), {room} = drag;
     drag = drag.area.remove();
-    if (Math.min(width, height) < 8) return;
+    if (min(width, height) < 8) return;
     views.set(keyOf(room.k, "x"), [x, x + width].map(room.x.back));
     views.set(keyOf(room.k, "y"), [y + height, y].map(room.y.back));
     redraw();
-  });
-  svg.addEventListener("pointerleave", () => show());
-  svg.addEventListener("dblclick", whole);
-  svg.addEventListener("keydown", event => {
+  };
+  svg.onpointerleave = () => show();
+  svg.ondblclick = whole;
+  svg.onkeydown = event => {
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
     if (event.key === "Escape") whole();
     if (!step || !points.length) return;
     event.preventDefault();
     at = at < 0 && step < 0 ? points.length - 1 : (at + step + points.length) % points.length;
     said.textContent = show(points[at]);
-  });
+  };
 
   // --- the legend, and the buttons that save
 
@@ -377,18 +378,18 @@ function draw(box, figure) {
     const outline = {d: MARKERS[one.marker ?? 0], transform: "translate(15 6)scale(3.8)", class: "dot", stroke};
     if (dots || one.marker != null) add(drawn, "path", {...outline, fill: one.hollow ? "var(--bg)" : stroke});
     button.append(name);
-    button.addEventListener("click", () => {
+    button.onclick = () => {
       if (!hidden.delete(name)) hidden.add(name);
       set(button, {"aria-pressed": !hidden.has(name)});
       redraw();
-    });
+    };
   }
 
   function button(kind, type, content) {
-    add(tools, "button", {type: "button"}, kind).addEventListener("click", () => {
+    add(tools, "button", {type: "button"}, kind).onclick = () => {
       const href = URL.createObjectURL(new Blob([content()], {type})), download = `${figure.id}.${kind.toLowerCase()}`;
       Object.assign(document.createElement("a"), {href, download}).click();
-    });
+    };
   }
   button("CSV", "text/csv", () => {
     const rows = [["panel", "series", "x", "y", "low", "high", "note", "not valid", "value"]];
@@ -402,14 +403,24 @@ function draw(box, figure) {
     const quoted = v => typeof v === "string" ? `"${v.replaceAll('"', '""')}"` : v ?? "";
     return rows.map(row => row.map(quoted).join()).join("\n");
   });
-  // The file has no style sheet, so each element takes its looks along
+  // The file has no style sheet, so each element takes its looks along.  The legend comes below the panels.
   button("SVG", "image/svg+xml", () => {
+    let {width, height: y} = svg.viewBox.baseVal, x = 0;
+    for (const {firstChild: drawn, textContent: name} of legend.children) {
+      if (hidden.has(name)) continue;
+      if (x + wide(name) + 40 > width) x = 0, y += LINE;
+      set(svg.appendChild(drawn.cloneNode(true)), {x, y});
+      write(svg, name, x + 36, y + 10, "tick");
+      x += wide(name) + 50;
+    }
+    set(svg, {viewBox: `0 0 ${width} ${y + LINE}`});
     const copy = svg.cloneNode(true), all = svg.querySelectorAll("*");
     copy.querySelectorAll("*").forEach((one, n) => {
       const look = getComputedStyle(all[n]), value = key => `${key}:${look.getPropertyValue(key)}`;
       set(one, {style: KEPT.map(value).join(";")});
     });
     copy.style.background = getComputedStyle(document.body).backgroundColor;
+    redraw();
     return new XMLSerializer().serializeToString(copy);
   });
   new ResizeObserver(redraw).observe(canvas);

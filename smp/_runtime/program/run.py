@@ -177,7 +177,7 @@ class Run(Repeated):
         ValueError
             If the path has another ending, or if the program has recorded no state.
         """
-        from .records.state_graph import write_states  # imported late, like Matplotlib
+        from .display.state_graph import write_states  # imported late, like Matplotlib
 
         write_states(self.states, self.size, self.dropped_states, Path(path), self.clock_error, self.extrapolated)
 
@@ -201,8 +201,8 @@ class Run(Repeated):
         """
         from smp._output.drawing import draw  # imported late, like Matplotlib
 
-        from .records.phases import WAIT, phase_states
-        from .records.state_graph import figure
+        from .display.phases import WAIT, phase_states
+        from .display.state_graph import figure
 
         spans = self._of_supersteps(self._spans, supersteps)
         if not len(spans):
@@ -249,27 +249,56 @@ class Run(Repeated):
         ...     run = machine.run(program)
         >>> run.write_trace("trace.json")  # doctest: +SKIP
         """
-        from .records.trace_file import write_trace  # imported late: most runs are not written
+        from .display.trace_file import trace_of, write_trace  # imported late: most runs are not written
 
         spans, steps = (self._of_supersteps(rows, supersteps) for rows in (self._spans, self.steps))
-        about = {"kind": self.kind, "machine": self.machine, "seed": self.seed, "clock_error_s": self.clock_error}
         whole = slice(None) if supersteps == slice(None) else slice(0)
-        about["remark"] = self.extrapolated
         summary, states, events = Repeat.summary(self)[supersteps], self.states[whole], self.events[whole]
-        write_trace(Path(path), spans, steps, summary, states, events, self.nodes, about)
+        write_trace(Path(path), trace_of(spans, steps, summary, states, events, self.nodes, self._about))
+
+    def page(self, interval: Interval | None = None) -> str:
+        """Return a page of the run as one HTML file: its timeline, its supersteps, and its trace to save.
+
+        The page loads nothing from elsewhere.  Of a long run, it draws the supersteps that took the most time.
+
+        Parameters
+        ----------
+        interval : Interval, optional
+            What `interval` returned for this run; the page then has it, too.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> import smp
+        >>> def program(proc):
+        ...     with proc.superstep("work") as step:
+        ...         step.compute()
+        >>> with smp.emulated(2) as machine:
+        ...     run = machine.run(program)
+        >>> Path("run.html").write_text(run.page(), encoding="utf-8")  # doctest: +SKIP
+        """
+        from .display.run_page import page_of
+
+        return page_of(self, interval, self.nodes, self._about, self.unknown)
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        """Facts on the run, for files about it."""
+        about = {"kind": self.kind, "machine": self.machine, "seed": self.seed, "clock_error_s": self.clock_error}
+        return about | {"remark": self.extrapolated}
 
     def _of_supersteps(self, rows: NDArray[np.void], which: slice) -> NDArray[np.void]:
         return rows[np.isin(rows["step"], np.unique(self.steps["step"])[which])]
 
     def __str__(self) -> str:
-        from .printed_run import run_text  # imported only when a run is printed, which most runs are not
+        from .display.printed_run import run_text  # imported only when a run is printed, which most runs are not
 
-        return run_text(self, self.extrapolated, self.unknown)
+        return run_text(self, self.kind == "emulated", self.extrapolated, self.unknown)
 
     def _repr_html_(self) -> str:
-        from .printed_run import run_html
+        from .display.printed_run import run_html
 
-        return run_html(self, self.extrapolated, self.unknown)
+        return run_html(self, self.kind == "emulated", self.extrapolated, self.unknown)
 
     def __repr__(self) -> str:
         count = len(np.unique(self.steps["step"]))

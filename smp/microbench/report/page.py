@@ -29,10 +29,10 @@ from ..sections import SECTIONS
 from . import whole_report
 from .conditions import ID as METHOD
 from .conditions import method
-from .first_screen import PROGRAMS, STREAMS
 from .history import History, history_in
 from .key_numbers import key_figures
 from .plots import figures_of
+from .results import result
 
 NAME = "index.html"
 NO_HISTORY: History = {}
@@ -84,8 +84,7 @@ def _section(profile: Profile, name: str, samples: Samples | None) -> Section:
     part: Part = whole_report.part(profile, name)
     why = part.note.removeprefix("Not valid: ").removesuffix(".")
     drawn: list[Figure] = list(figures_of(profile.data, name, samples))
-    said = SECTIONS[name].part("report", "line")(profile.section(name)) if name in (*PROGRAMS, *STREAMS) else None
-    return Section(name, part.title, said[1] if said else "", why, drawn, part.tables)
+    return Section(name, part.title, result(profile, name), why, drawn, part.tables)
 
 
 def _cautions(profile: Profile) -> Iterator[Caution]:

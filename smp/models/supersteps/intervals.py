@@ -213,10 +213,10 @@ class Interval:
             raise ValueError("there is no superstep to draw: the run recorded none")
         from smp._output.drawing import draw  # imported late, like Matplotlib
 
-        return draw(self._figure())
+        return draw(self.figure())
 
-    def _figure(self) -> Figure:
-
+    def figure(self) -> Figure:
+        """Describe the figure that `plot` draws."""
         from .bars_figure import interval_figure
 
         names = [
@@ -260,7 +260,7 @@ class Interval:
         return str(self.table()) if len(self) else "no supersteps"
 
     def _repr_html_(self) -> str:
-        return displayed([Part("", [self.table()])], self._figure() if len(self) else None)
+        return displayed([Part("", [self.table()])], self.figure() if len(self) else None)
 
     def _cells(self, i: int) -> Row:
         times = (float(getattr(self, name)[i]) for name in _TIMES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .states import STATE
+from ..records.states import STATE
 
 WAIT = "wait"
 

@@ -38,8 +38,26 @@ Event = dict[str, Any]
 Rows = NDArray[np.void]
 
 
-def write_trace(
-    path: Path,
+def write_trace(path: Path, trace: dict[str, Any]) -> None:
+    """Write what `trace_of` has returned to a file; see `Run.write_trace`."""
+    if not path.name.endswith((".json", ".json.gz")):
+        raise ValueError(f"a trace is written as .json or .json.gz, not as {path.name!r}: choose one of these")
+    if len(trace["traceEvents"]) > MANY:
+        warnings.warn(
+            f"{path.name} has {len(trace['traceEvents']):,} events, with which viewers are slow: write some of the "
+            "supersteps with supersteps=slice(first, last)",
+            stacklevel=3,
+        )
+    data = to_json(trace)
+    write(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+def to_json(trace: dict[str, Any]) -> bytes:
+    """Return the bytes of the file."""
+    return json.dumps(trace, separators=(",", ":")).encode()
+
+
+def trace_of(
     spans: Rows,
     steps: Rows,
     summary: Rows,
@@ -47,12 +65,11 @@ def write_trace(
     recorded: Rows,
     nodes: Sequence[int],
     about: dict[str, Any],
-) -> None:
-    """Write the rows of a run to a file; see `Run.write_trace`.
+) -> dict[str, Any]:
+    """Return the rows of a run as an object of the trace format.
 
     Parameters
     ----------
-    path : Path
     spans, steps, summary, states, recorded : structured array
         As `Repeat` has them; the last one are its events.
     nodes : sequence of int
@@ -60,8 +77,6 @@ def write_trace(
     about : dict
         Facts that the file states about the run.
     """
-    if not path.name.endswith((".json", ".json.gz")):
-        raise ValueError(f"a trace is written as .json or .json.gz, not as {path.name!r}: choose one of these")
     began = min(
         (rows[name].min() for rows, name in ((spans, "start"), (states, "start"), (recorded, "time")) if len(rows)),
         default=0.0,
@@ -73,15 +88,7 @@ def write_trace(
     )
     events = [*_names(nodes, bool(len(states))), *_slices(spans, steps, nodes), *_counters(spans, summary, nodes)]
     events += [*_states(states, nodes), *_recorded(recorded, nodes)]
-    if len(events) > MANY:
-        warnings.warn(
-            f"{path.name} has {len(events):,} events, with which viewers are slow: write some of the supersteps with "
-            "supersteps=slice(first, last)",
-            stacklevel=3,
-        )
-    text = json.dumps({"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}, separators=(",", ":"))
-    data = text.encode()
-    write(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}
 
 
 def _since(began: float, rows: Rows, *times: str) -> Rows:

@@ -14,9 +14,9 @@ from smp._output.notebook import displayed
 from smp._output.numbers import time
 from smp._output.table import Column, Part, Table, counted, ratio, text
 
-from .records.exchanges import exchanged
-from .records.phases import WAIT, phase_states
-from .records.recorded import WHOLE, Repeated
+from ..records.exchanges import exchanged
+from ..records.recorded import WHOLE, Repeat, Repeated
+from .phases import WAIT, phase_states
 
 _SHOWN = 20
 _SPANS = 400
@@ -33,28 +33,35 @@ _COLUMNS = {
 _COLLECTIVES = (text("collective"), text("place"), counted("calls"), *_COUNTS.values(), Column("time", form="time"))
 
 
-def run_text(run: Repeated, extrapolated: str = "", unknown: Sequence[str] = ()) -> str:
+def run_text(run: Repeated, virtual: bool = False, extrapolated: str = "", unknown: Sequence[str] = ()) -> str:
     """Return the text of a run."""
-    return "\n".join(terminal.text(table) for table in run_tables(run, extrapolated, unknown))
+    return "\n".join(terminal.text(table) for table in run_tables(run, virtual, extrapolated, unknown))
 
 
-def run_html(run: Repeated, extrapolated: str = "", unknown: Sequence[str] = ()) -> str:
+def run_html(run: Repeated, virtual: bool = False, extrapolated: str = "", unknown: Sequence[str] = ()) -> str:
     """Return the display of a run in a notebook, with the timeline of its first supersteps."""
     states = phase_states(run.timeline())
     states = states[states["end"] > states["start"]][:_SPANS]
-    return displayed([Part("", run_tables(run, extrapolated, unknown))], _lanes(states) if len(states) else None)
+    return displayed(
+        [Part("", run_tables(run, virtual, extrapolated, unknown))], lanes(states) if len(states) else None
+    )
 
 
-def run_tables(run: Repeated, extrapolated: str, unknown: Sequence[str]) -> list[Table]:
+def run_tables(run: Repeated, virtual: bool, extrapolated: str, unknown: Sequence[str]) -> list[Table]:
     """Return the tables of a run, which say that its times are extrapolated, if they are, and what is not known."""
-    tables = [_supersteps(run, [extrapolated, *(f"not known: {each}" for each in unknown)])]
+    tables = [_supersteps(run, virtual, [extrapolated, *(f"not known: {each}" for each in unknown)])]
     if outside := exchanged(run.collectives):
         words = "their words count in no superstep's h_r, h_w, M"
         tables.append(Table("", _COLLECTIVES, outside, [words, extrapolated]))
     return tables
 
 
-def _lanes(states: NDArray[np.void]) -> Figure:
+def lasted(run: Repeat, virtual: bool) -> float:
+    """Return the seconds that a run took: until the last answer, or in virtual time on the slowest processor."""
+    return float(run.seconds.max()) if virtual else run.wall
+
+
+def lanes(states: NDArray[np.void]) -> Figure:
     """Describe a lane for each processor, with a bar for each state."""
     began = states["start"].min()
     ranks = np.unique(states["rank"])
@@ -68,7 +75,7 @@ def _lanes(states: NDArray[np.void]) -> Figure:
     return Figure("timeline", "Phases of the processors, and their waits", "", [Panel(*axes, series)])
 
 
-def _supersteps(run: Repeated, notes: Sequence[str]) -> Table:
+def _supersteps(run: Repeated, virtual: bool, notes: Sequence[str]) -> Table:
     supersteps, repeats = run.summary(), run.repeats
     said = [
         *notes,
@@ -77,9 +84,9 @@ def _supersteps(run: Repeated, notes: Sequence[str]) -> Table:
     ]
     shown: list[list[Any]] = [[row[name] for name in _COLUMNS] for row in supersteps[:_SHOWN]]
     columns = list(_COLUMNS.values())
-    title = f"run on {run.size} processor{'s' if run.size != 1 else ''}: {time(run.wall)}"
+    title = f"run on {run.size} processor{'s' if run.size != 1 else ''}: {time(lasted(run, virtual))}"
     if len(repeats) > 1:
-        walls = np.quantile([repeat.wall for repeat in repeats], (0.25, 0.5, 0.75))
+        walls = np.quantile([lasted(repeat, virtual) for repeat in repeats], (0.25, 0.5, 0.75))
         title = f"{title.partition(':')[0]}: median {time(walls[1])}, quartiles {time(walls[0])} and {time(walls[2])}"
         title += f", of {len(repeats)} repeats" + (
             f" after {run.warmup} warm-up run{'s' * (run.warmup != 1)}" if run.warmup else ""

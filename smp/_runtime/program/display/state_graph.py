@@ -20,7 +20,7 @@ from smp._computer.data import write
 from smp._output.figure import BLACK, COLOURS, FURTHER, GREY, Axis, Cells, Figure, Panel, Series
 from smp._output.numbers import time
 
-from .states import IDLE
+from ..records.states import IDLE
 
 COLUMNS = 1_000
 OWN = (*range(COLOURS), *FURTHER)
