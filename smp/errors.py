@@ -13,6 +13,7 @@
     ├── NotPicklable            (TypeError) a program or argument cannot be sent to the processors
     ├── PhaseError              a global access outside its phase of the superstep, or a collective out of turn
     ├── WaitTimeout             (TimeoutError) a wait reached its deadline
+    ├── RaceError               (AssertionError) nothing orders two accesses to one element, one of them a write
     ├── ScheduleError           (ValueError) a schedule does not fit the program it is replayed with
     ├── CheckFailed             (AssertionError) the outcome of a schedule is not what the check wants
     ├── Unsupported             this kind of machine cannot do that
@@ -104,6 +105,10 @@ class WaitTimeout(SmpError, TimeoutError):
 
 class ScheduleError(SmpError, ValueError):
     """A schedule does not fit the program it is replayed with."""
+
+
+class RaceError(SmpError, AssertionError):
+    """Two processors access an element, one of them writes it, and nothing decides which comes first."""
 
 
 class CheckFailed(SmpError, AssertionError):

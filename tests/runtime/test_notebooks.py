@@ -128,9 +128,8 @@ def test_a_cell_that_is_run_again_is_cited_by_its_new_number(notebook: Notebook)
 
 
 def test_the_steps_of_an_exploration_name_their_cell(notebook: Notebook) -> None:
-    notebook.run(
-        "def careless(proc, words):\n    words.view[0] += 1\n    fetch_add(words.view, 0, 1)\n    assert False"
-    )
+    notebook.run(LOOP.format(decorator="@smp.local", term="v"))
+    notebook.run("def careless(proc, words):\n    total(words.view)\n    fetch_add(words.view, 0, 1)\n    assert False")
     inner = notebook.number
     notebook.run("found = smp.explore(careless, 2, setup=lambda machine: machine.zeros(1, int))")
     assert notebook.run("found.failure.steps[0][3]") == repr(f"Cell In[{inner}], line 3")

@@ -16,7 +16,7 @@ from ..source.lines import where
 from .emulator import LOW, Emulator
 from .local_work import LoopWork
 from .prices import Prices
-from .primitives import changed, meaning_of
+from .primitives import ACCESSES, changed, meaning_of
 from .schedules import ListedStream, Schedule
 from .sleepers import address_of
 from .turns import Turns
@@ -28,7 +28,7 @@ class ChoosingEmulator(Emulator):
     running: ListedStream | None
 
     def __init__(self, schedule: Schedule, limit: int, prices: Prices, work: LoopWork) -> None:
-        self._costs = prices.steps
+        self._costs: dict[Callable[..., Any], int] = {**prices.steps, **dict.fromkeys(ACCESSES, 0)}
         self._special: dict[Any, Callable[..., Any]] = {
             meaning_of(atomics.pause): self._pause,
             meaning_of(atomics.futex_wait): self._futex_wait,
@@ -64,8 +64,9 @@ class ChoosingEmulator(Emulator):
     def step(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         stream = self.running
         assert stream is not None
+        shared = None
         if self.witnessed and args and type(args[0]) is Witnessed:
-            args = plain(args)
+            shared, args = args[0], plain(args)
         cost = self._costs.get(meaning)
         if cost is None:
             return self._aside(meaning, args)
@@ -85,10 +86,10 @@ class ChoosingEmulator(Emulator):
         special = self._special.get(meaning)
         if special is not None:
             return special(stream, *args)
-        if not self._timed:
-            return meaning(*args)
         result = meaning(*args)
-        if changed(meaning, args, result):
+        if self.ordering is not None:
+            self.ordering.stepped(stream, meaning, args, result, shared)
+        if self._timed and changed(meaning, args, result):
             self._turns.vain = 0
         return result
 

@@ -31,6 +31,7 @@ from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
 from .local_work import LoopWork
+from .ordering import Ordering
 from .prices import Prices, WordPrices
 from .primitives import CLOCKS, STAMP
 from .schedules import Schedule, Stream
@@ -89,6 +90,8 @@ class Emulator(ABC):
         True if streams had to be ended in the middle of their work.
     witnessed : bool
         True if some arrays are `Witnessed` arrays.
+    ordering : Ordering or None
+        Follows what orders the accesses of the streams, if races are looked for.
     """
 
     steps: int
@@ -104,6 +107,7 @@ class Emulator(ABC):
         self.compute: Callable[[int], None] = self.pass_picoseconds
         self.words: WordPrices | None = None
         self.witnessed = False
+        self.ordering: Ordering | None = None
         self._hub: Any = None
         self.reset(schedule, limit)
 
@@ -156,6 +160,8 @@ class Emulator(ABC):
         if self._hub is not None:
             stream.greenlet.parent = self._hub
         self.streams.append(stream)
+        if self.ordering is not None:
+            self.ordering.starts(stream, running)
         self._begin(stream, 0 if running is None else self.steps)
         return stream
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from smp._computer.perf_events import Counters
 
 from ..memory.arrays import GlobalArray
+from ..memory.overlaps import Overlaps
+from ..memory.races import COPY_OUT, READ
 from ..memory.segment import Block, Segment
 from ..memory.shared_elements import array_on, elements_of
 from ..program.port import Mismatch, Output
@@ -19,6 +21,7 @@ from ..protocols import wait
 from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.networks import SleepingNetwork
 from ..shared_memory.port import SharedMemoryPort
+from ..source.lines import Instruction
 from .emulator import Emulator
 from .networks.kinds import Kind
 from .networks.queues import Queues
@@ -77,6 +80,7 @@ class Whole(Protocol):
     entries: Any
     network: Kind
     queues: Queues
+    overlaps: Overlaps
     ports: list[EmulatedPort]
 
     def own_block(self, nbytes: int) -> int:
@@ -131,15 +135,22 @@ class EmulatedPort(SharedMemoryPort):
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         local = super().get(array, index, out)
+        self._look(array, index, READ)
         self._processors.charge_copy(local.nbytes)
         return local
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         super().put(array, index, values)
+        self._look(array, index, COPY_OUT)
+        self._processors.charge_copy(np.asarray(values).nbytes)
+
+    def expect(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None:
+        self._processors.overlaps.write(elements_of(array).all, index, values, self.rank, step, called)
+
+    def _look(self, array: GlobalArray, index: Any, kind: int) -> None:
         witness = self.memory.segment.witness
         if witness is not None:
-            witness.copied_out(elements_of(array).all, index, self.rank, int(self.memory.sync[wait.ROUND]))
-        self._processors.charge_copy(np.asarray(values).nbytes)
+            witness.copied(elements_of(array).all, index, kind)
 
     def _make_network(self) -> SleepingNetwork:
         made, queues = self._processors.network.of_a_processor(), self._processors.queues
@@ -159,4 +170,6 @@ class EmulatedPort(SharedMemoryPort):
 
     def new_run(self) -> None:
         super().new_run()
+        if self.rank == 0:
+            self._processors.overlaps.begin()
         self._taken = 0

@@ -29,6 +29,16 @@ def meaning_of(primitive: Callable[..., Any]) -> Callable[..., Any]:
     return cast("Primitive", primitive).meaning
 
 
+def read() -> None:
+    """Stand for an access of plain Python to elements of an array, where such accesses are steps."""
+
+
+def write() -> None:
+    """Stand for an access of plain Python that writes."""
+
+
+ACCESSES = (read, write)
+"""By the numbers of ``memory.races``."""
 STAMP = meaning_of(atomics.stamp)
 CLOCKS = {meaning_of(atomics.clock), meaning_of(atomics.thread_clock)}
 _load, _exchange = meaning_of(atomics.load), meaning_of(atomics.exchange)

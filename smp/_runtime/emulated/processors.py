@@ -30,6 +30,7 @@ from smp.errors import DeadlockError, LivelockError, MachineClosed, MachineError
 from ..loops.stepped.text import POSSIBLE
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_cells
+from ..memory.overlaps import Overlaps
 from ..memory.segment import Block
 from ..memory.shared_elements import array_on
 from ..program.answering import answer, raised
@@ -110,6 +111,7 @@ class EmulatedProcessors:
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
         self.network, self.queues = parts.network, parts.network.queues(size)
+        self.overlaps = Overlaps()
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None

@@ -169,6 +169,10 @@ class Choices:
 
     def __init__(self, choices: Sequence[int] = ()) -> None:
         self._choices, self._given = choices, len(choices)
+        self.again()
+
+    def again(self) -> None:
+        """Begin again with the first choice."""
         self.taken, self.offered = array("H"), array("h")
 
     def choose(self, current: ListedStream | None, candidates: Sequence[ListedStream]) -> ListedStream:

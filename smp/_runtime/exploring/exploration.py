@@ -85,8 +85,8 @@ class Exploration:
         Number of schedules that were run, each once.
     complete : bool
         True if these were all schedules of the program's steps, with any number of preemptions.  Steps are the
-        program's operations on cells, barriers, streams and the atomics of `smp.compiled`.  Other accesses are in
-        ``unseen``.
+        program's operations on cells, barriers, streams and the atomics of `smp.compiled`.  Other accesses are
+        looked at for races, and need no steps; those that cannot be seen are in ``unseen``.
     bound : int or None
         All schedules with at most this number of preemptions were run.  None stands for any number, and -1 says that
         not even all schedules without preemptions were run.
@@ -95,8 +95,8 @@ class Exploration:
     seconds : float
         Duration of the exploration, in seconds.
     unseen : tuple of Unseen
-        Accesses to shared arrays that are not steps.  No other processor's accesses came in between, so a race on them
-        does not show.  Each is ``(where, array, by)``: the line, the array, and the code that accesses it.
+        Accesses to shared arrays that can't be seen, so a race on them does not show.  Each is ``(where, array, by)``:
+        the line, the array, and the code that accesses it.
     """
 
     schedules: int
@@ -121,7 +121,7 @@ class Exploration:
             claim = f"all schedules with at most {_several(self.bound or 0, 'preemption')}; others have more"
         lines = [f"no failure: {rate}", f"these are {claim}"]
         if self.unseen:
-            lines.append("other accesses were not interleaved, so races on them do not show:")
+            lines.append("other accesses could not be seen, so races on them do not show:")
             lines += [f"  {one}" for one in self.unseen[:_SHOWN]]
         if len(self.unseen) > _SHOWN:
             lines.append(f"  ... and {len(self.unseen) - _SHOWN} more")
@@ -139,6 +139,7 @@ def explore(
     limit: int = SCHEDULES,
     longest: int = STEPS,
     network: Kind | None = None,
+    races: bool = True,
 ) -> Exploration:
     """Run a small program under all schedules with at most the given number of preemptions.
 
@@ -164,6 +165,10 @@ def explore(
     network : network, optional
         Network of messages, one of `smp.networks`; by default ``ideal()``.  With little room in it, few messages show
         whether a program can wait for room for ever.
+    races : bool
+        If True, a schedule fails if it has a race: two accesses to an element of an array, at least one of them a
+        write, whose order no barrier, cell, message or atomic decides.  If False, races are not looked for.  Each
+        access of plain Python to an array's elements is then a step of its own, and ``check`` judges the outcomes.
 
     Returns
     -------
@@ -182,14 +187,14 @@ def explore(
     real time, keep anything from one schedule to the next, or use random numbers other than those of ``proc.random``,
     whose seed is 0 in each schedule.  There is no barrier at the end of a program, unlike in `Machine.run`.
 
-    Only steps are interleaved: operations on cells, barriers, streams and the atomics of `smp.compiled`.  The code
-    between two steps runs alone, so ``array.view[0] += 1`` loses no update here, although it may on the host.
-    `Exploration.unseen` has the lines of other accesses to arrays: through ``array.view``, to a NumPy array that
-    ``setup`` returned (by itself, or in tuples, lists and dicts), or in a loop compiled by `smp.local`.  Other Python
-    objects that processors share are not noticed, including arrays that they do not get as arguments.
+    Steps are interleaved: operations on cells, barriers, streams and the atomics of `smp.compiled`.  The code between
+    two steps runs alone.  Its accesses to global arrays, and to NumPy arrays that ``setup`` returned (by itself, or in
+    tuples, lists and dicts), are looked at for races.  Without a race, no other order of these accesses could make a
+    difference, so they need no steps.  Copies of supersteps are accesses, too.
 
-    Each copy of a superstep is made at once.  If no two processors copy out to the same element, as it should be, the
-    order of the copies makes no difference.  If two do, ``unseen`` has that too.
+    `Exploration.unseen` has the lines of accesses that cannot be seen: in a loop compiled by `smp.local`, or through
+    an array's raw memory.  Other Python objects that processors share are not noticed, including arrays that they do
+    not get as arguments.
 
     A wait with a deadline may end at any moment: in some schedules its time is over at once.
 
@@ -212,7 +217,7 @@ def explore(
     start, count = time.perf_counter(), 0
     todo: list[list[Work]] = [[((), 0, 0)]]  # indexed by the number of preemptions
     done, beyond = -1, False
-    with ReusedMachine(program, processors, streams, setup, check, longest, network) as machine:
+    with ReusedMachine(program, processors, streams, setup, check, longest, network, races) as machine:
         while done + 1 < len(todo) and count < limit:
             preemptions = done + 1
             while todo[preemptions] and count < limit:
@@ -287,6 +292,7 @@ def replay(
     check: Check | None = None,
     longest: int = STEPS,
     network: Kind | None = None,
+    races: bool = True,
     trace: Callable[[str], object] | None = None,
 ) -> Run:
     """Run a program once more under one schedule.
@@ -295,7 +301,7 @@ def replay(
     ----------
     schedule : FailedSchedule, Exploration or sequence of int
         The schedule, or the result of `explore` whose failure is replayed.
-    program, processors, streams, setup, check, longest, network
+    program, processors, streams, setup, check, longest, network, races
         As for `explore`.
     trace : callable, optional
         Called with each step as a line of text when the run has ended, even if it failed; for example ``print``.
@@ -326,7 +332,7 @@ def replay(
         schedule = schedule.failure
     choices = schedule.schedule if isinstance(schedule, FailedSchedule) else schedule
     steps: list[Step] = []
-    with ReusedMachine(program, processors, streams, setup, check, longest, network) as machine:
+    with ReusedMachine(program, processors, streams, setup, check, longest, network, races) as machine:
         try:
             return machine.run(Choices(choices), None if trace is None else steps)
         finally:

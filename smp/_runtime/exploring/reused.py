@@ -17,6 +17,8 @@ from smp.errors import CheckFailed
 from ..emulated.costs import Charges
 from ..emulated.emulator import Step
 from ..emulated.networks.kinds import Kind, checked_network
+from ..emulated.ordering import Ordering
+from ..emulated.primitives import ACCESSES
 from ..emulated.processors import EmulatedProcessors
 from ..emulated.schedules import Choices
 from ..loops.compiler import numba
@@ -36,6 +38,10 @@ STEPS = 20_000
 
 Setup = Callable[[Machine], Any]
 Check = Callable[..., Any]
+
+
+class _Accessed(Exception):
+    """A program has accessed an array, so its schedules can have races; ends the schedule, which is run again."""
 
 
 class _Rewound(EmulatedProcessors):
@@ -67,7 +73,7 @@ class ReusedMachine:
     Attributes
     ----------
     witness : Witness
-        Record of the accesses that are not steps.
+        Looks at the accesses that are not steps.
     """
 
     def __init__(
@@ -79,6 +85,7 @@ class ReusedMachine:
         check: Check | None,
         longest: int,
         network: Kind | None,
+        races: bool,
     ) -> None:
         if not callable(program):
             raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")
@@ -93,7 +100,14 @@ class ReusedMachine:
         if "numba" in sys.modules:
             numba()  # for compiled functions that know nothing of smp: see `witness`
         self.witness = self._processors.segment.witness = Witness()
-        self._processors.emulator.witnessed = True
+        emulator = self._processors.emulator
+        emulator.witnessed = True
+        self.witness.running = lambda: emulator.running
+        self._processors.overlaps.report = emulator.leave
+        if races:
+            self.witness.met = lambda: emulator.leave(_Accessed())
+        else:
+            self.witness.step = lambda kind: emulator.step(ACCESSES[kind], ())
 
     def __enter__(self) -> ReusedMachine:
         return self
@@ -102,17 +116,32 @@ class ReusedMachine:
         self._machine.close()
 
     def run(self, choices: Choices, trace: list[Step] | None = None) -> Run:
-        """Run one schedule.
+        """Run one schedule; once a program accesses arrays, keep looking for races from then on.
 
         Raises
         ------
         ProgramError, CheckFailed, Exception
             If the program fails, if the check returns a false value, or if the check raises an exception.
         """
+        try:
+            return self._run(choices, trace)
+        except _Accessed:
+            emulator = self._processors.emulator
+            emulator.ordering = Ordering(self.witness)
+            self.witness.report, self.witness.met = emulator.leave, None
+            choices.again()
+            if trace is not None:
+                trace.clear()
+            return self._run(choices, trace)
+
+    def _run(self, choices: Choices, trace: list[Step] | None) -> Run:
         processors, emulator = self._processors, self._processors.emulator
         emulator.reset(choices, self._longest, trace)
         processors.rewind()
         self.witness.begin()
+        processors.overlaps.begin()
+        if emulator.ordering is not None:
+            emulator.ordering.begin()
         made = () if self._setup is None else self._setup(self._machine)
         args = made if isinstance(made, tuple) else (made,)
         shown = self.witness.shown_in(args)

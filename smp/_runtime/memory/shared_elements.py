@@ -36,7 +36,7 @@ class SharedElements:
             np.asarray(block).view(dtype).reshape(shape) if block.nbytes else np.empty(shape, dtype)
         )
         witness = block.segment.witness
-        self.view: NDArray[Any] = self.all if witness is None else witness.shown(self.all, "array.view")
+        self.view: NDArray[Any] = self.all if witness is None else witness.shown(self.all)
 
     @property
     def rank(self) -> int | None:

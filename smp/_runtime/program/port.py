@@ -33,6 +33,7 @@ from smp.errors import Aborted, Unsupported
 
 from ..memory.arrays import GlobalArray
 from ..memory.cells import COUNTERS, Cells
+from ..source.lines import Instruction
 from .answers import Done
 from .messages.network import Network
 from .place import Place
@@ -213,6 +214,15 @@ class Port(Protocol):
 
     def put(self, array: GlobalArray, index: Any, values: NDArray[Any]) -> None:
         """Set ``array[index]``, at the latest in `fence`; the index and the values have been checked."""
+
+    def expect(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None:
+        """Take note of a `put` of a superstep that follows, and where the program called it.
+
+        Raises
+        ------
+        RaceError
+            If the machine looks for it, and another processor has put another value there in the same superstep.
+        """
 
     def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
         """Return the elements of an array in the memory of this node, as a flat view, and the number of the first."""

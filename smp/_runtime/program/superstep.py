@@ -17,6 +17,7 @@ Source: the SMP cost study, section 3.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from smp.errors import PhaseError
 
 from ..memory.arrays import GlobalArray
+from ..source.lines import users_instruction
 from .port import Port
 from .steps import COMPUTE, COPY_IN, COPY_OUT, ENDED, FORGOTTEN, LARGE, UNCOUNTED, Begun, Recorder
 
@@ -184,7 +186,8 @@ class Superstep(Begun):
         """Write ``array[index] = values`` once all processors have ended their computation.
 
         The values and the index are kept by reference: do not change them before the superstep ends.  If several
-        processors write the same element, the value of one of them stays, and it is whole if it has at most 8 bytes.
+        processors write different values to the same element, an emulated machine raises `RaceError`.  On other
+        machines the value of one of them stays, and it is whole if it has at most 8 bytes.
 
         Parameters
         ----------
@@ -205,7 +208,10 @@ class Superstep(Begun):
         shape, dtype = _target(checked_array(array), index)
         local = _fitting(values, shape, dtype)
 
+        called = users_instruction(sys._getframe(1))
+
         def write() -> None:
+            self._port.expect(array, index, local, self._step, called)
             self._port.put(array, index, local)
 
         self._deferred.append(write)

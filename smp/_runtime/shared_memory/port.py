@@ -28,6 +28,7 @@ from ..program.records.log import Log
 from ..protocols import wait as _wait
 from ..protocols.barriers import signature
 from ..protocols.entry_points import core
+from ..source.lines import Instruction
 from .diagnosis import BoardDiagnosis
 from .memory import ProcessorMemory
 from .networks import RingNetwork, SleepingNetwork
@@ -144,6 +145,9 @@ class SharedMemoryPort:
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         self._refuse_inside("copy_out")
         elements_of(array).all[index] = values
+
+    def expect(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None:
+        """Do nothing: overlapping copies are not looked for."""
 
     def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
         return 0, array.view.reshape(-1)
