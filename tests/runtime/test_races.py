@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import smp
 from smp._runtime.exploring.exploration import Exploration
+from smp._runtime.memory.overlaps import Overlaps
 from smp._runtime.memory.races import READ, WRITE, Races
 from smp.compiled import exchange, fetch_add, load, pause, store
 from smp.errors import RaceError
@@ -319,6 +320,16 @@ def test_copies_are_reported_if_and_only_if_two_processors_write_an_element(data
                 machine.run(program, array)
         else:
             machine.run(program, array)
+
+
+def test_copies_of_single_elements_need_no_map() -> None:
+    overlaps, array = Overlaps(), np.zeros((2, 3))
+    for rank, index in enumerate([(0, 0), (0, 1), 1]):
+        overlaps.write(array, index, np.array(rank), rank, 0, None)
+    assert [part._map for part in overlaps._arrays.values()] == [None]
+    array[1, 2] = 2.0
+    with pytest.raises(RaceError, match=r"processors 2 and 3 write element \[1, 2\]"):
+        overlaps.write(array, (1, slice(2, 3)), np.array([[5.0]]), 3, 0, None)  # NumPy drops the extra axis
 
 
 def test_copies_of_the_same_value_are_no_race() -> None:

@@ -1,7 +1,8 @@
 """Finds copies of two processors that write different values to the same element of an array in one superstep.
 
     a stretch    the bytes from the first to the last element of a copy; stretches of one superstep are kept sorted
-    a map        for each element, the last copy that wrote it; an array gets one when two stretches overlap
+    a map        for each element, the last copy that wrote it; an array gets one when two stretches overlap, or when
+                 an index is an array, whose elements need not lie in one stretch
 
 Most programs copy blocks, whose stretches do not overlap, so that a look takes no longer than a search.
 """
@@ -104,10 +105,10 @@ class _Part:
             self._first = first
             self._stretches.clear()
         if self._map is None:
-            target = part[index] if _is_basic(index) else None
-            if isinstance(target, np.ndarray) and target.size == 0:
+            target = _view(part, index)
+            if target is not None and target.size == 0:
                 return None
-            if isinstance(target, np.ndarray):
+            if target is not None:
                 begin, end = byte_bounds(target)
                 at = bisect.bisect(self._stretches, (begin,))
                 free = at == 0 or self._stretches[at - 1][1] <= begin
@@ -136,7 +137,8 @@ def _has(values: Any, field: str) -> bool:
 
 def _differ(there: Array, values: Any) -> Any:
     """Return where values differ from those that are there; two numbers that are not numbers are the same."""
-    new = np.broadcast_to(np.asarray(values).astype(there.dtype), there.shape)
+    new = np.asarray(values).astype(there.dtype)
+    new = np.broadcast_to(new.reshape(new.shape[max(0, new.ndim - there.ndim) :]), there.shape)
     return (there != new) & ((there == there) | (new == new))
 
 
@@ -144,12 +146,13 @@ def _place(called: Instruction) -> str:
     return titles.place(*line_of(called))
 
 
-def _is_basic(index: Any) -> bool:
-    """Return True if NumPy makes a view of a part with this index, or of an element."""
-    return all(
-        one is None or one is ... or isinstance(one, int | np.integer | slice)
-        for one in (index if isinstance(index, tuple) else (index,))
-    )
+def _view(part: Array, index: Any) -> Array | None:
+    """Return a view of the elements that an index names, also of one element; None if it names them by an array."""
+    each = index if isinstance(index, tuple) else (index,)
+    if not all(one is None or one is ... or isinstance(one, int | np.integer | slice) for one in each):
+        return None
+    view: Array = part[each if ... in each else (*each, ...)]
+    return view
 
 
 def _parts(array: Array, index: Any) -> Iterator[tuple[str, Array, Any]]:
