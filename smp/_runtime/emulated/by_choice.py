@@ -74,8 +74,11 @@ class ChoosingEmulator(Emulator):
             raise GreenletExit
         if stream.fresh:
             stream.fresh = False
-        elif len(self._ready) > 1 or self._timed:
-            self._pass_on(stream)
+        else:
+            if len(self._ready) > 1 or self._timed:
+                self._pass_on(stream)
+            if self.effects is not None:
+                self.effects.begins(stream)
         self.steps += 1
         if self.steps >= self._alarm:
             self._look_up()
@@ -89,6 +92,8 @@ class ChoosingEmulator(Emulator):
         result = meaning(*args)
         if self.ordering is not None:
             self.ordering.stepped(stream, meaning, args, result, shared)
+        if self.effects is not None:
+            self.effects.stepped(meaning, args, result)
         if self._timed and changed(meaning, args, result):
             self._turns.vain = 0
         return result
@@ -123,23 +128,34 @@ class ChoosingEmulator(Emulator):
     def _pause(self, stream: ListedStream) -> None:
         turns = self._turns
         turns.vain += 1
+        if self.effects is not None:
+            self.effects.paused()
         if len(self._ready) == 1 and not self._timed:
             return
         turns.pause(stream, self.steps)
         self._pass_on(stream)
         turns.resume(stream)
         stream.fresh = True
+        if self.effects is not None:
+            self.effects.begins(stream)
 
     def _futex_wait(self, stream: ListedStream, words: Any, i: Any, expected: Any, nanoseconds: Any) -> None:
-        if (int(words[i]) ^ int(expected)) & LOW:
+        sleeps = not (int(words[i]) ^ int(expected)) & LOW
+        if self.effects is not None:
+            self.effects.compared(words, i, sleeps)
+        if not sleeps:
             return
         self._turns.sleep(stream, address_of(words, i), int(nanoseconds))
         if not self._pass_on(None):
             self._hub.switch()
         stream.fresh = True
+        if self.effects is not None:
+            self.effects.wakes(stream, words, i)
 
     def _futex_wake(self, stream: ListedStream, words: Any, i: Any, count: Any) -> int:
         sleepers = self._turns.sleepers.on(address_of(words, i), int(count))
+        if self.effects is not None:
+            self.effects.woke(words, i, sleepers)
         for sleeper in sleepers:
             self._turns.wake(sleeper, stream.now)
         return len(sleepers)

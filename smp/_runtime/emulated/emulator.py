@@ -30,6 +30,7 @@ from ..loops.interpreter import here
 from ..memory.witness import handed
 from ..program.who_waits import deadlock
 from ..source.lines import where
+from .effects import Effects
 from .local_work import LoopWork
 from .ordering import Ordering
 from .prices import Prices, WordPrices
@@ -92,6 +93,8 @@ class Emulator(ABC):
         True if some arrays are `Witnessed` arrays.
     ordering : Ordering or None
         Follows what orders the accesses of the streams, if races are looked for.
+    effects : Effects or None
+        Records what each step touches, if an exploration asks for it.
     """
 
     steps: int
@@ -108,6 +111,7 @@ class Emulator(ABC):
         self.words: WordPrices | None = None
         self.witnessed = False
         self.ordering: Ordering | None = None
+        self.effects: Effects | None = None
         self._hub: Any = None
         self.reset(schedule, limit)
 
@@ -162,6 +166,8 @@ class Emulator(ABC):
         self.streams.append(stream)
         if self.ordering is not None:
             self.ordering.starts(stream, running)
+        if self.effects is not None:
+            self.effects.starts(stream, running)
         self._begin(stream, 0 if running is None else self.steps)
         return stream
 
@@ -179,6 +185,8 @@ class Emulator(ABC):
 
     def _live(self, stream: Any, function: Callable[[], object]) -> None:
         try:
+            if self.effects is not None:
+                self.effects.begins(stream)
             with np.errstate(over="ignore"):  # integers wrap around, as they do in compiled loops
                 function()
         except BaseException as error:

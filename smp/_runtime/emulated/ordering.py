@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..loops import atomics
 from ..memory.races import ATOMIC_READ, ATOMIC_WRITE
 from ..memory.witness import Witness, Witnessed
-from .primitives import meaning_of
+from .primitives import changed, meaning_of
 from .schedules import Stream
 from .sleepers import address_of
 
@@ -75,7 +75,8 @@ class Ordering:
         count = 1
         if order is _COMPARED:
             if meaning is not _COMPARE and meaning is not _COMPARE_PAIR:
-                self._races.order(stream.number, _NETWORK, acquires=True, releases=True, replaces=False)
+                releases = changed(meaning, args, result)
+                self._races.order(stream.number, _NETWORK, acquires=True, releases=releases, replaces=False)
                 return
             count = 1 + (meaning is _COMPARE_PAIR)
             if not (result if meaning is _COMPARE_PAIR else result == args[2]):

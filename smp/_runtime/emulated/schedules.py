@@ -184,15 +184,18 @@ class Choices:
                 f"choice {point} of the schedule is {choice}, but there are {count} candidates; the schedule "
                 "belongs to another program, or the program does not do the same each time"
             )
-        self.taken.append(choice)
+        self.record(choice, count, current is not None)
         if current is None:
-            self.offered.append(-count)
             return candidates[choice]
-        self.offered.append(count)
         if choice == 0:
             return current
         place = candidates.index(current)
         return candidates[choice - 1 if choice <= place else choice]
+
+    def record(self, choice: int, count: int, goes_on: bool) -> None:
+        """Add a choice among a number of candidates, the current stream among them or not."""
+        self.taken.append(choice)
+        self.offered.append(count if goes_on else -count)
 
 
 def scheduler(schedule: str | Sequence[int], seed: int) -> Callable[[], Schedule]:

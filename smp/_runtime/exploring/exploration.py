@@ -21,11 +21,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..emulated.effects import Redundant
 from ..emulated.emulator import Step
 from ..emulated.networks.kinds import Kind
 from ..emulated.schedules import Choices
 from ..memory.witness import Unseen
 from ..program.run import Run
+from .reduced import Reduced
 from .reused import STEPS, Check, ReusedMachine, Setup
 
 SCHEDULES = 1_000_000
@@ -44,7 +46,8 @@ class FailedSchedule:
     error : Exception
         The exception that `replay` raises.
     preemptions : int
-        The smallest number of preemptions with which the program fails in any way.
+        The smallest number of preemptions with which the program fails in any way.  With ``reduction`` and without a
+        bound, the number in this schedule.
     schedule : tuple of int
         The choices, for `replay` and for ``smp.emulated(schedule=...)``.  There is one for each point at which several
         streams could make the next step: 0 for the stream whose turn it was, and 1, 2, ... for the others in order.  If
@@ -82,7 +85,8 @@ class Exploration:
     Attributes
     ----------
     schedules : int
-        Number of schedules that were run, each once.
+        Number of schedules that were run, each once.  With ``reduction``, each stands for all those that differ from
+        it only in the order of independent steps.
     complete : bool
         True if these were all schedules of the program's steps, with any number of preemptions.  Steps are the
         program's operations on cells, barriers, streams and the atomics of `smp.compiled`.  Other accesses are
@@ -97,6 +101,9 @@ class Exploration:
     unseen : tuple of Unseen
         Accesses to shared arrays that can't be seen, so a race on them does not show.  Each is ``(where, array, by)``:
         the line, the array, and the code that accesses it.
+    left_out : int
+        With ``reduction``, the number of choices that were not made because they have more preemptions than the bound.
+        Each of them leads to at least one more schedule.
     """
 
     schedules: int
@@ -105,6 +112,7 @@ class Exploration:
     failure: FailedSchedule | None
     seconds: float
     unseen: tuple[Unseen, ...] = ()
+    left_out: int = 0
 
     def __str__(self) -> str:
         rate = f"{_several(self.schedules, 'schedule')} in {self.seconds:.3g} s"
@@ -118,7 +126,10 @@ class Exploration:
         elif self.bound == -1:
             claim = "not all schedules, not even all of those without preemptions"
         else:
-            claim = f"all schedules with at most {_several(self.bound or 0, 'preemption')}; others have more"
+            others = (
+                f"{_several(self.left_out, 'choice')} with more were left out" if self.left_out else "others have more"
+            )
+            claim = f"all schedules with at most {_several(self.bound or 0, 'preemption')}; {others}"
         lines = [f"no failure: {rate}", f"these are {claim}"]
         if self.unseen:
             lines.append("other accesses could not be seen, so races on them do not show:")
@@ -140,6 +151,7 @@ def explore(
     longest: int = STEPS,
     network: Kind | None = None,
     races: bool = True,
+    reduction: bool = False,
 ) -> Exploration:
     """Run a small program under all schedules with at most the given number of preemptions.
 
@@ -169,6 +181,10 @@ def explore(
         If True, a schedule fails if it has a race: two accesses to an element of an array, at least one of them a
         write, whose order no barrier, cell, message or atomic decides.  If False, races are not looked for.  Each
         access of plain Python to an array's elements is then a step of its own, and ``check`` judges the outcomes.
+    reduction : bool
+        If True, schedules that differ only in the order of independent steps are run once.  Two steps are independent
+        unless they touch the same word and one of them changes it.  The outcomes are the same, and there are far fewer
+        schedules.  The program must not share Python objects other than arrays, cells and networks.
 
     Returns
     -------
@@ -214,6 +230,9 @@ def explore(
     most = None if bound is None else operator.index(bound)
     if most is not None and most < 0:
         raise ValueError(f"the bound must be a number of preemptions, 0 or more, or None, not {bound}")
+    if reduction:
+        with ReusedMachine(program, processors, streams, setup, check, longest, network, races, True) as machine:
+            return _reduced(machine, most, limit)
     start, count = time.perf_counter(), 0
     todo: list[list[Work]] = [[((), 0, 0)]]  # indexed by the number of preemptions
     done, beyond = -1, False
@@ -237,6 +256,30 @@ def explore(
     complete = not any(todo) and not beyond
     seconds = time.perf_counter() - start
     return Exploration(count, complete, None if complete else done, None, seconds, machine.witness.places)
+
+
+def _reduced(machine: ReusedMachine, most: int | None, limit: int) -> Exploration:
+    """Run one schedule for all those that differ only in the order of independent steps."""
+    start, count, tried = time.perf_counter(), 0, 0
+    todo = Reduced(most, machine.effects)
+    while todo and tried < limit:
+        schedule = todo.next()
+        tried += 1
+        try:
+            machine.run(schedule)
+            count += 1
+        except Redundant:
+            pass
+        except Exception as error:
+            failure = _failure(machine, error, schedule.preemptions, schedule.taken, count + 1)
+            seconds = time.perf_counter() - start
+            return Exploration(count + 1, False, todo.done, failure, seconds, machine.witness.places)
+        todo.ran(schedule)
+    complete = not todo and not todo.beyond
+    seconds = time.perf_counter() - start
+    return Exploration(
+        count, complete, None if complete else todo.done, None, seconds, machine.witness.places, todo.beyond
+    )
 
 
 def _prefix(work: Work) -> array[int]:

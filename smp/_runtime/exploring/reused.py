@@ -15,6 +15,7 @@ from typing import Any
 from smp.errors import CheckFailed
 
 from ..emulated.costs import Charges
+from ..emulated.effects import Effects
 from ..emulated.emulator import Step
 from ..emulated.networks.kinds import Kind, checked_network
 from ..emulated.ordering import Ordering
@@ -74,6 +75,8 @@ class ReusedMachine:
     ----------
     witness : Witness
         Looks at the accesses that are not steps.
+    effects : Effects
+        Records what each step touches, if ``reduction`` is True.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class ReusedMachine:
         longest: int,
         network: Kind | None,
         races: bool,
+        reduction: bool = False,
     ) -> None:
         if not callable(program):
             raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")
@@ -108,6 +112,10 @@ class ReusedMachine:
             self.witness.met = lambda: emulator.leave(_Accessed())
         else:
             self.witness.step = lambda kind: emulator.step(ACCESSES[kind], ())
+        self.effects = Effects(emulator.leave)
+        if reduction:
+            emulator.effects = self.effects
+            self.witness.touches, self.witness.hides = self.effects.touches, self.effects.hides
 
     def __enter__(self) -> ReusedMachine:
         return self
@@ -145,6 +153,7 @@ class ReusedMachine:
         made = () if self._setup is None else self._setup(self._machine)
         args = made if isinstance(made, tuple) else (made,)
         shown = self.witness.shown_in(args)
+        self.effects.begin(self.witness.given)
         processors.begin()
         results: list[Any] = [None] * self._size
         recorders = [Recorder() for _ in results]

@@ -91,6 +91,13 @@ class Witness:
         Called at the first access instead of a look for races, which needs the order of all steps before.
     step : callable or None
         Makes a step of each access, given its kind; there are no errors on races then.
+    touches : callable or None
+        Called after such a step, and in place of one for a copy of a superstep, with the array, the numbers of its
+        units, and whether they are written.
+    hides : callable or None
+        Called at an access that cannot be seen, with the array, and whether it is over when the access returns.
+    given : list of array
+        The arrays that `shown_in` has found in this run.
     """
 
     def __init__(self) -> None:
@@ -100,6 +107,9 @@ class Witness:
         self.report: Callable[[BaseException], None] = raise_it
         self.met: Callable[[], None] | None = None
         self.step: Callable[[int], None] | None = None
+        self.touches: Callable[[Root, NDArray[np.int64], bool], None] | None = None
+        self.hides: Callable[[Root, bool], None] | None = None
+        self.given: list[NDArray[Any]] = []
         self._unseen: set[Unseen] = set()
         self._places: dict[tuple[CodeType, int, CodeType, int], str] = {}
         self._names: dict[int, str] = {}
@@ -113,6 +123,7 @@ class Witness:
         """Begin another run; the unseen accesses so far are kept."""
         self.races.begin()
         self._names.clear()
+        self.given.clear()
 
     def shown(self, array: NDArray[Any]) -> Any:
         """Return an object that stands for an array, and whose accesses are looked at."""
@@ -121,6 +132,7 @@ class Witness:
     def shown_in(self, thing: Any) -> Any:
         """Return a thing with `shown` in place of each NumPy array, also in tuples; change lists and dicts in place."""
         if type(thing) is np.ndarray:
+            self.given.append(thing)
             return self.shown(thing)
         if isinstance(thing, tuple):
             made = [self.shown_in(one) for one in thing]
@@ -130,10 +142,12 @@ class Witness:
                 thing[key] = self.shown_in(one)
         return thing
 
-    def note(self, root: Root, by: str, frame: FrameType) -> None:
-        """Note an access that cannot be seen, and is made in a frame."""
+    def note(self, root: Root, by: str, frame: FrameType, over: bool = False) -> None:
+        """Note an access that cannot be seen, and is made in a frame; ``over`` says that it ends before a next step."""
         if self.on:
             self._unseen.add(Unseen(self._place(frame), root.described, by))
+            if self.hides is not None:
+                self.hides(root, over)
 
     def accessed(self, part: Witnessed, index: Any, kind: int, frame: FrameType) -> None:
         """Look for a race with an access to a part of an array that is made in a frame."""
@@ -143,14 +157,19 @@ class Witness:
             self._look(part._root, _units(part._root, part._array, index), kind, frame)
         elif kind in (READ, WRITE):
             self.step(kind)
+            if self.touches is not None:
+                self.touches(part._root, _units(part._root, part._array, index), kind == WRITE)
 
     def copied(self, array: NDArray[Any], index: Any, kind: int) -> None:
         """Look for a race with a copy of a superstep, which is no step of its own in any case."""
-        if self.step is not None:
+        if self.step is not None and self.touches is None:
             return
         root = Root(array, f"{array.dtype}{list(array.shape)}")
         for part, picked in _parts(array, index):
-            self._look(root, _units(root, part, picked), kind, sys._getframe(2))
+            if self.step is None:
+                self._look(root, _units(root, part, picked), kind, sys._getframe(2))
+            elif self.touches is not None and self.on:
+                self.touches(root, _units(root, part, picked), kind != READ)
 
     def _look(self, root: Root, units: NDArray[np.int64], kind: int, frame: FrameType) -> None:
         stream = self.running()
@@ -310,7 +329,7 @@ def handed(loop: Callable[..., Any], args: Any, options: Any) -> tuple[Any, Any]
     """
     arrays = list(_all_of((args, options)))
     for array in arrays:
-        array._witness.note(array._root, f"the compiled loop {loop.__name__}", sys._getframe(3))
+        array._witness.note(array._root, f"the compiled loop {loop.__name__}", sys._getframe(3), over=True)
     return (plain(args), plain(options)) if arrays else (args, options)
 
 
