@@ -88,6 +88,7 @@ class Machine(MachineMemory):
         repeat: int = 1,
         counters: bool = False,
         record: bool = False,
+        check: bool = False,
         seed: int | None = None,
         log: str | os.PathLike[str] | None = None,
         logging: Collection[str] = (),
@@ -122,6 +123,10 @@ class Machine(MachineMemory):
             Whether to record what the streams do: their waits at cells, who served whom, their threads, and the
             messages.  ``run.events`` then has these events, and `Run.write_trace` writes them.  An event takes some
             10 ns in machine code, and no virtual time.  A stream keeps its last 65,536 events, which take 2 MiB.
+        check : bool
+            Whether to look for copies of a superstep that write different values to the same element.  The run then
+            ends with `RaceError`, which names both lines and the elements.  Writes of ``copy_out_by`` are not seen.
+            Emulated machines always look; on other machines, each superstep that writes takes one more exchange.
         seed : int, optional
             Seed of ``proc.random``, for ``run.seed``; by default a fresh one, or that of an emulated machine.  If the
             program has a parameter ``seed``, it gets the same number.
@@ -165,7 +170,7 @@ class Machine(MachineMemory):
         """
         team = self._streams if streams is None else checked_number("streams", streams)
         deadline_after(timeout, 0)  # checked before any work
-        chosen = prepared(program, args, warmup, repeat, counters, record)
+        chosen = prepared(program, args, warmup, repeat, counters, record, check)
         path = checked_log(program, args, log, logging) if log is not None or logging else None
         sent = carried(chosen if path is None else WithLog(chosen, path, logging), self)
         number, named = seeded(program, args, kwargs, seed, self._seed)

@@ -278,7 +278,8 @@ def test_two_copies_to_the_same_element_in_a_superstep_are_an_error(index: Any, 
             step.copy_out(array, index if proc.rank else slice(0, 2), proc.rank)
 
     line = program.__code__.co_firstlineno + 2
-    said = rf"processors \d and \d write element \[[01]\] of int64\[4\] in one superstep, at (.*:{line}) and at \1:"
+    elements = r"2 elements, from \[0\] to \[1\]," if index is ... else r"element \[[01]\]"
+    said = rf"processors \d and \d write {elements} of int64\[4\] in one superstep, at (.*:{line}) and at \1:"
     if kind == "explore":
         found = smp.explore(program, 2, 0, setup=lambda machine: machine.zeros(4, np.int64))
         assert found.failure is not None

@@ -43,10 +43,10 @@ class Overlaps:
         """Begin another run."""
         self._step = -1
         self._first = self._next = 1  # numbers of the first copy of this superstep, and of the next one
-        self._copies: list[tuple[int, Instruction]] = []  # of this superstep: the processor, and where it called
+        self._copies: list[tuple[int, Instruction | str]] = []  # of this superstep: the processor, and where it called
         self._arrays: dict[tuple[int, str], _Part] = {}
 
-    def write(self, array: Array, index: Any, values: Any, rank: int, step: int, called: Instruction) -> None:
+    def write(self, array: Array, index: Any, values: Any, rank: int, step: int, called: Instruction | str) -> None:
         """Note a copy of values to ``array[index]``, before it is made.
 
         Parameters
@@ -56,7 +56,7 @@ class Overlaps:
             It may name fields.
         rank, step : int
             The processor, and the number of the superstep.
-        called : Instruction
+        called : Instruction or str
             Where the program called ``copy_out``.
         """
         if step != self._step:
@@ -73,13 +73,12 @@ class Overlaps:
             earlier = known.write(part, picked, mine, number, self._first, self._ranks)
             if earlier is not None:
                 other, before = self._copies[earlier[0] - self._first]
-                element = ", ".join(map(str, np.unravel_index(earlier[1], part.shape)))
                 what = f"{array.dtype}{list(array.shape)}" + f", field {field!r}" * bool(field)
                 self.report(
                     RaceError(
-                        f"processors {other} and {rank} write element [{element}] of {what} in one superstep, at "
-                        f"{_place(before)} and at {_place(called)}: one of the values is lost; let one processor write "
-                        "the element, or combine the values by a collective"
+                        f"processors {other} and {rank} write {_elements(earlier[1], part.shape)} of {what} in one "
+                        f"superstep, at {_place(before)} and at {_place(called)}: one of the values is lost; let one "
+                        "processor write each element, or combine the values by a collective"
                     )
                 )
 
@@ -99,8 +98,8 @@ class _Part:
 
     def write(
         self, part: Array, index: Any, values: Any, number: int, first: int, ranks: Any
-    ) -> tuple[int, int] | None:
-        """Note a copy; return the number of one that has written an element as well, and the element's number."""
+    ) -> tuple[int, NDArray[np.int64]] | None:
+        """Note a copy; return the number of one that has written elements as well, and the elements' numbers."""
         if self._first != first:
             self._first = first
             self._stretches.clear()
@@ -126,7 +125,8 @@ class _Part:
             other &= _differ(np.asarray(part[index]), values)
             if other.any():
                 numbers = np.arange(self._map.size).reshape(self.shape)
-                return int(before[other][0]), int(np.asarray(numbers[index])[other][0])
+                first_of_them = before[other][0]
+                return int(first_of_them), np.unique(np.asarray(numbers[index])[other & (before == first_of_them)])
         self._map[index] = number
         return None
 
@@ -142,8 +142,14 @@ def _differ(there: Array, values: Any) -> Any:
     return (there != new) & ((there == there) | (new == new))
 
 
-def _place(called: Instruction) -> str:
-    return titles.place(*line_of(called))
+def _place(called: Instruction | str) -> str:
+    return called if isinstance(called, str) else titles.place(*line_of(called))
+
+
+def _elements(numbers: NDArray[np.int64], shape: tuple[int, ...]) -> str:
+    """Return words for some elements of an array, of which there is at least one."""
+    first, last = (f"[{', '.join(map(str, np.unravel_index(number, shape)))}]" for number in numbers[[0, -1]])
+    return f"element {first}" if len(numbers) == 1 else f"{len(numbers):,} elements, from {first} to {last},"
 
 
 def _view(part: Array, index: Any) -> Array | None:

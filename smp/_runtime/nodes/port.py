@@ -25,7 +25,6 @@ from ..protocols import wait
 from ..protocols.barriers import signature
 from ..protocols.entry_points import core
 from ..shared_memory.memory import ProcessorMemory
-from ..source.lines import Instruction
 from .arrays import elements_of, in_parts
 from .cell_service import CellService
 from .cells import CellsOnNodes, storage
@@ -92,7 +91,7 @@ class NodesPort:
         See `Heartbeat`.
     """
 
-    memory = priced = None
+    memory = priced = expect = None
 
     def __init__(
         self,
@@ -208,9 +207,6 @@ class NodesPort:
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         self._refuse_inside("copy_out")
         elements_of(array).write(index, values)
-
-    def expect(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None:
-        """Do nothing: overlapping copies are not looked for."""
 
     def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
         return self.parts.range(array.size).start, self.parts.own(elements_of(array).name)

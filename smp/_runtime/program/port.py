@@ -132,6 +132,10 @@ class Port(Protocol):
         Returns the name of the handler that runs, while one does; most operations then raise `HandlerError`.
     log : Log or None
         Log of the run, if there is one.  The port logs the waits for other processors.
+    expect : callable or None
+        ``expect(array, index, values, step, called)`` takes note of a `put` of a superstep that follows, and where the
+        program called it.  It raises `RaceError` if another processor has put another value there in the same
+        superstep.  The attribute is None where the machine does not look for it (see `records.checked`).
     priced : callable or None
         ``priced(name, read, written, began, nbytes)`` lets a collective that has ended take its virtual time.  It began
         on this processor at a time in seconds, which has read and written some bytes.  Its value has ``nbytes``; None
@@ -146,6 +150,10 @@ class Port(Protocol):
 
     @property
     def priced(self) -> Callable[[str, int, int, float, int | None], None] | None:
+        """See the attributes."""
+
+    @property
+    def expect(self) -> Callable[[GlobalArray, Any, NDArray[Any], int, Instruction], None] | None:
         """See the attributes."""
 
     @property
@@ -214,15 +222,6 @@ class Port(Protocol):
 
     def put(self, array: GlobalArray, index: Any, values: NDArray[Any]) -> None:
         """Set ``array[index]``, at the latest in `fence`; the index and the values have been checked."""
-
-    def expect(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None:
-        """Take note of a `put` of a superstep that follows, and where the program called it.
-
-        Raises
-        ------
-        RaceError
-            If the machine looks for it, and another processor has put another value there in the same superstep.
-        """
 
     def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
         """Return the elements of an array in the memory of this node, as a flat view, and the number of the first."""

@@ -15,11 +15,13 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory.arrays import GlobalArray
+from ..source.lines import Instruction
 from .records.clock_offsets import Drift
 from .records.events import PackedEvents, Recording
 from .records.states import PackedStates, States
@@ -143,6 +145,13 @@ class Begun:
     _bytes_written: int
 
 
+class Copies(Protocol):
+    """The copies of supersteps that the processors compare; see ``records.checked``."""
+
+    def note(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None: ...
+    def compare(self, step: int) -> None: ...
+
+
 class Recorder:
     """Record of one processor in one run.
 
@@ -165,6 +174,8 @@ class Recorder:
         The states of the processor, once the program has set one.
     events : Recording or None
         The events of the processor's streams, if they are recorded.
+    copies : Copies or None
+        The copies of the superstep that is going on, if they are compared with those of other processors.
     transmissions : tuple of int or None
         Numbers of packets that were transmitted, and that failed, on a network on which that may happen.
     clock_error : float
@@ -183,6 +194,7 @@ class Recorder:
         self.placement = (math.nan, math.nan)
         self.states: States | None = None
         self.events: Recording | None = None
+        self.copies: Copies | None = None
         self.transmissions: tuple[int, int] | None = None
         self.clock_error = 0.0
         self._rows = array("d")

@@ -186,8 +186,9 @@ class Superstep(Begun):
         """Write ``array[index] = values`` once all processors have ended their computation.
 
         The values and the index are kept by reference: do not change them before the superstep ends.  If several
-        processors write different values to the same element, an emulated machine raises `RaceError`.  On other
-        machines the value of one of them stays, and it is whole if it has at most 8 bytes.
+        processors write different values to the same element, an emulated machine raises `RaceError`, and so does any
+        other with ``machine.run(..., check=True)``.  Otherwise the value of one of them stays, and it is whole if it
+        has at most 8 bytes.
 
         Parameters
         ----------
@@ -207,14 +208,16 @@ class Superstep(Begun):
         self._must_be(COMPUTE, "copy_out")
         shape, dtype = _target(checked_array(array), index)
         local = _fitting(values, shape, dtype)
-
         called = users_instruction(sys._getframe(1))
 
         def write() -> None:
-            self._port.expect(array, index, local, self._step, called)
+            if self._port.expect is not None:
+                self._port.expect(array, index, local, self._step, called)
             self._port.put(array, index, local)
 
         self._deferred.append(write)
+        if self._recorder.copies is not None:
+            self._recorder.copies.note(array, index, local, self._step, called)
         self._touched[id(array)] = array.nbytes
         size = math.prod(shape)
         self._writes += size
@@ -262,6 +265,8 @@ class Superstep(Begun):
         writers = self._end_phase("compute", vote=bool(deferred))
         self._port.diagnosis.mark(self._step, COPY_OUT, self._label)
         if writers or far is None:
+            if writers and self._recorder.copies is not None:
+                self._recorder.copies.compare(self._step)
             for write in deferred:
                 write()
             self._port.fence()

@@ -49,6 +49,7 @@ class SharedMemoryPort:
 
     far = clocks = None  # all processors are on one node
     priced: Callable[[str, int, int, float, int | None], None] | None = None
+    expect: Callable[[GlobalArray, Any, NDArray[Any], int, Instruction], None] | None = None
 
     def __init__(self, memory: ProcessorMemory, rank: int, size: int, output: Output, entries: Any = None) -> None:
         self.memory, self.rank, self.size, self.output = memory, rank, size, output
@@ -145,9 +146,6 @@ class SharedMemoryPort:
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         self._refuse_inside("copy_out")
         elements_of(array).all[index] = values
-
-    def expect(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None:
-        """Do nothing: overlapping copies are not looked for."""
 
     def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
         return 0, array.view.reshape(-1)

@@ -18,7 +18,6 @@ from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, Output, must_
 from smp._runtime.program.processor import share
 from smp._runtime.program.records.log import Log
 from smp._runtime.protocols import wait
-from smp._runtime.source.lines import Instruction
 from smp.errors import Aborted, HandlerError, WaitTimeout
 
 from .network import ANSWERS, Arrived, Failed, Network, Posted, Printed, Shown
@@ -116,7 +115,7 @@ class SentOutput(Output):
 class MessagePort(Client):
     """Port of a processor for one run; see `smp._runtime.program.port.Port`."""
 
-    memory = node_memory = far = clocks = priced = None
+    memory = node_memory = far = clocks = priced = expect = None
     serve: Callable[[], object] | None = None
     inside: Callable[[], str] | None = None
     log: Log | None
@@ -180,9 +179,6 @@ class MessagePort(Client):
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         self._refuse_inside("copy_out")
         self.write(parts_of(array), index, values)
-
-    def expect(self, array: GlobalArray, index: Any, values: NDArray[Any], step: int, called: Instruction) -> None:
-        """Do nothing: overlapping copies are not looked for."""
 
     def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
         raise without_memory("array.view")

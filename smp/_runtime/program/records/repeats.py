@@ -16,13 +16,20 @@ from smp.errors import ProgramError
 from ...loops.places import Enclosing
 from ..answers import Done
 from ..steps import sequence
+from .checked import WithCheck
 from .hardware import WithCounters
 from .recorded import Repeat
 from .recording import WithEvents
 
 
 def prepared(
-    program: Callable[..., Any], args: Sequence[Any], warmup: int, repeat: int, counters: bool, record: bool
+    program: Callable[..., Any],
+    args: Sequence[Any],
+    warmup: int,
+    repeat: int,
+    counters: bool,
+    record: bool,
+    check: bool,
 ) -> Callable[..., Any]:
     """Return the program to send; refuse options that are not valid or that could be meant for the program.
 
@@ -38,15 +45,15 @@ def prepared(
             raise TypeError(f"{name} must be a whole number of runs, not {number!r}")
         if number < least:
             raise ValueError(f"{name} must be at least {least}, not {number}")
-    if (warmup, repeat, counters, record) == (0, 1, False, False):
-        return program
-    options = {"warmup": warmup > 0, "repeat": repeat > 1, "counters": counters, "record": record}
+    options = {"warmup": warmup > 0, "repeat": repeat > 1, "counters": counters, "record": record, "check": check}
     for name, given in options.items():
         if given:
             must_have(program, args, name)
     if counters:
         program = WithCounters(program)
-    return WithEvents(program) if record else program
+    if record:
+        program = WithEvents(program)
+    return WithCheck(program) if check else program
 
 
 def seeded(
