@@ -25,8 +25,8 @@ print(right.schedules, "schedules, all of them:", right.complete, "failure:", ri
 
 wrong = smp.explore(careless, 2, setup=fresh, check=both_counted)
 print("after", wrong.failure.preemptions, "preemption:", wrong.failure.error)
-for processor, _stream, primitive, _where in wrong.failure.steps:
-    print(f"    processor {processor}  {primitive}")
+for processor, _stream, operation, _where in wrong.failure.operations:
+    print(f"    processor {processor}  {operation}")
 
 try:
     smp.replay(wrong, careless, 2, setup=fresh, check=both_counted)

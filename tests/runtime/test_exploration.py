@@ -190,15 +190,15 @@ def test_a_failure_is_replayed_to_the_same_error() -> None:
         lines: list[str] = []
         with pytest.raises(CheckFailed, match="the check returned False"):
             smp.replay(what, lose, 2, setup=words(1), check=counted, trace=lines.append)
-        assert [line.split()[1:3] for line in lines] == [
-            [f"{rank}.{stream}", name] for rank, stream, name, _ in found.failure.steps
+        assert [line.split()[1:-1] for line in lines] == [
+            [str(rank), *words.split()] for rank, _, words, _ in found.failure.operations
         ]
 
 
-def test_the_text_of_an_exploration_takes_two_lines() -> None:
+def test_the_text_of_an_exploration_has_two_lines_and_the_operations() -> None:
     failed = str(smp.explore(lose, 2, setup=words(1), check=counted))
     assert failed.startswith("failed: CheckFailed with 1 preemption, found after 3 schedules in ")
-    assert len(failed.splitlines()) == 2
+    assert len(failed.splitlines()) == 2 + 4
     fine = str(smp.explore(lose, 2, 0, setup=words(1), check=counted))
     assert fine.startswith("no failure: 2 schedules in ")
     assert fine.endswith("\nthese are all schedules with at most 0 preemptions; others have more")

@@ -15,128 +15,27 @@ schedules is a polynomial in the number of steps, whose degree is the bound.
 from __future__ import annotations
 
 import operator
+import sys
 import time
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from smp.errors import DeadlockError
+
 from ..emulated.effects import Redundant
-from ..emulated.emulator import Step
 from ..emulated.networks.kinds import Kind
 from ..emulated.schedules import Choices
-from ..memory.witness import Unseen
 from ..program.run import Run
+from .operations import Operations
+from .outcome import Exploration, FailedSchedule, listed
 from .reduced import Reduced
 from .reused import STEPS, Check, ReusedMachine, Setup
 
 SCHEDULES = 1_000_000
 """Most schedules of one exploration, if no other limit is given."""
-_SHOWN = 40  # most steps, or places, that are printed
 
 Work = tuple[Sequence[int], int, int]  # choices of a schedule; a point in it; the choice to make there instead
-
-
-@dataclass(frozen=True)
-class FailedSchedule:
-    """A schedule under which a program fails.
-
-    Attributes
-    ----------
-    error : Exception
-        The exception that `replay` raises.
-    preemptions : int
-        The smallest number of preemptions with which the program fails in any way.  With ``reduction`` and without a
-        bound, the number in this schedule.
-    schedule : tuple of int
-        The choices, for `replay` and for ``smp.emulated(schedule=...)``.  There is one for each point at which several
-        streams could make the next step: 0 for the stream whose turn it was, and 1, 2, ... for the others in order.  If
-        that stream cannot go on, 0 is the first of the others.  Zeros at the end are left out.
-    steps : list of (processor, stream, primitive, where)
-        The steps of the schedule, in order.
-    number : int
-        Number of schedules that had been tried when it was found, including this one.
-    """
-
-    error: Exception
-    preemptions: int
-    schedule: tuple[int, ...]
-    steps: list[Step]
-    number: int
-
-    def __str__(self) -> str:
-        lines = [
-            f"{type(self.error).__name__}: {self.error}",
-            f"with {_several(self.preemptions, 'preemption')}, schedule {list(self.schedule)}:",
-        ]
-        lines += [
-            f"  processor {rank}.{stream}  {name:<16} {where}".rstrip()
-            for rank, stream, name, where in self.steps[-_SHOWN:]
-        ]
-        if len(self.steps) > _SHOWN:
-            lines.insert(2, f"  ... {len(self.steps) - _SHOWN} earlier steps")
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Exploration:
-    """Result of `explore`.
-
-    Attributes
-    ----------
-    schedules : int
-        Number of schedules that were run, each once.  With ``reduction``, each stands for all those that differ from
-        it only in the order of independent steps.
-    complete : bool
-        True if these were all schedules of the program's steps, with any number of preemptions.  Steps are the
-        program's operations on cells, barriers, streams and the atomics of `smp.compiled`.  Other accesses are
-        looked at for races, and need no steps; those that cannot be seen are in ``unseen``.
-    bound : int or None
-        All schedules with at most this number of preemptions were run.  None stands for any number, and -1 says that
-        not even all schedules without preemptions were run.
-    failure : FailedSchedule or None
-        The first schedule that failed.
-    seconds : float
-        Duration of the exploration, in seconds.
-    unseen : tuple of Unseen
-        Accesses to shared arrays that can't be seen, so a race on them does not show.  Each is ``(where, array, by)``:
-        the line, the array, and the code that accesses it.
-    left_out : int
-        With ``reduction``, the number of choices that were not made because they have more preemptions than the bound.
-        Each of them leads to at least one more schedule.
-    """
-
-    schedules: int
-    complete: bool
-    bound: int | None
-    failure: FailedSchedule | None
-    seconds: float
-    unseen: tuple[Unseen, ...] = ()
-    left_out: int = 0
-
-    def __str__(self) -> str:
-        rate = f"{_several(self.schedules, 'schedule')} in {self.seconds:.3g} s"
-        if self.failure is not None:
-            failure = self.failure
-            kind, preemptions = type(failure.error).__name__, _several(failure.preemptions, "preemption")
-            text = f"schedule {list(failure.schedule)}: {str(failure.error).splitlines()[0]}"
-            return f"failed: {kind} with {preemptions}, found after {rate}\n{text}"
-        if self.complete:
-            claim = f"all schedules of {'its cells, barriers and atomics' if self.unseen else 'the program'}"
-        elif self.bound == -1:
-            claim = "not all schedules, not even all of those without preemptions"
-        else:
-            others = (
-                f"{_several(self.left_out, 'choice')} with more were left out" if self.left_out else "others have more"
-            )
-            claim = f"all schedules with at most {_several(self.bound or 0, 'preemption')}; {others}"
-        lines = [f"no failure: {rate}", f"these are {claim}"]
-        if self.unseen:
-            lines.append("other accesses could not be seen, so races on them do not show:")
-            lines += [f"  {one}" for one in self.unseen[:_SHOWN]]
-        if len(self.unseen) > _SHOWN:
-            lines.append(f"  ... and {len(self.unseen) - _SHOWN} more")
-        return "\n".join(lines)
 
 
 def explore(
@@ -315,14 +214,15 @@ def _failure(
     schedule = list(taken)
     while schedule and schedule[-1] == 0:
         schedule.pop()
-    steps: list[Step] = []
+    record = Operations()
     try:
-        machine.run(Choices(schedule), steps)
+        machine.run(Choices(schedule), record)
     except Exception as again:
         error = again
     else:
         error.add_note("When it was run again, the schedule did not fail: the program does not do the same each time.")
-    return FailedSchedule(error, preemptions, tuple(schedule), steps, number)
+    lines = record.lines(isinstance(error, DeadlockError))
+    return FailedSchedule(error, preemptions, tuple(schedule), record.steps, lines, number)
 
 
 def replay(
@@ -347,7 +247,7 @@ def replay(
     program, processors, streams, setup, check, longest, network, races
         As for `explore`.
     trace : callable, optional
-        Called with each step as a line of text when the run has ended, even if it failed; for example ``print``.
+        Called with each operation as a line of text when the run has ended, even if it failed; for example ``print``.
 
     Returns
     -------
@@ -374,15 +274,11 @@ def replay(
             raise ValueError(f"there is no failure to replay: {str(schedule).splitlines()[0]}")
         schedule = schedule.failure
     choices = schedule.schedule if isinstance(schedule, FailedSchedule) else schedule
-    steps: list[Step] = []
+    record = None if trace is None else Operations()
     with ReusedMachine(program, processors, streams, setup, check, longest, network, races) as machine:
         try:
-            return machine.run(Choices(choices), None if trace is None else steps)
+            return machine.run(Choices(choices), record)
         finally:
-            for rank, stream, name, where in steps:
-                assert trace is not None
-                trace(f"processor {rank}.{stream}  {name:<16} {where}".rstrip())
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+            if record is not None and trace is not None:
+                for line in listed(record.lines(isinstance(sys.exception(), DeadlockError))):
+                    trace(line)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,6 @@ from smp.errors import CheckFailed
 
 from ..emulated.costs import Charges
 from ..emulated.effects import Effects
-from ..emulated.emulator import Step
 from ..emulated.networks.kinds import Kind, checked_network
 from ..emulated.ordering import Ordering
 from ..emulated.primitives import ACCESSES
@@ -33,6 +33,7 @@ from ..program.processor import Processor, checked_number
 from ..program.records.recorded import Repeat
 from ..program.run import Run
 from ..program.steps import Recorder
+from .operations import Operations
 
 STEPS = 20_000
 """Most steps of one schedule, if no other limit is given."""
@@ -123,7 +124,7 @@ class ReusedMachine:
     def __exit__(self, *_: object) -> None:
         self._machine.close()
 
-    def run(self, choices: Choices, trace: list[Step] | None = None) -> Run:
+    def run(self, choices: Choices, record: Operations | None = None) -> Run:
         """Run one schedule; once a program accesses arrays, keep looking for races from then on.
 
         Raises
@@ -132,19 +133,19 @@ class ReusedMachine:
             If the program fails, if the check returns a false value, or if the check raises an exception.
         """
         try:
-            return self._run(choices, trace)
+            return self._run(choices, record)
         except _Accessed:
             emulator = self._processors.emulator
             emulator.ordering = Ordering(self.witness)
             self.witness.report, self.witness.met = emulator.leave, None
             choices.again()
-            if trace is not None:
-                trace.clear()
-            return self._run(choices, trace)
+            if record is not None:
+                record.clear()
+            return self._run(choices, record)
 
-    def _run(self, choices: Choices, trace: list[Step] | None) -> Run:
+    def _run(self, choices: Choices, record: Operations | None) -> Run:
         processors, emulator = self._processors, self._processors.emulator
-        emulator.reset(choices, self._longest, trace)
+        emulator.reset(choices, self._longest, None if record is None else record.steps)
         processors.rewind()
         self.witness.begin()
         processors.overlaps.begin()
@@ -162,7 +163,8 @@ class ReusedMachine:
         start = time.perf_counter()
         self.witness.on = True
         try:
-            emulator.run()
+            with nullcontext() if record is None else record.recorded(emulator, self._program, shown):
+                emulator.run()
         finally:
             self.witness.on = False
         if emulator.fault is not None:

@@ -321,6 +321,11 @@ def plain(thing: Any) -> Any:
     return {key: plain(one) for key, one in thing.items()} if kind is dict else thing
 
 
+def accesses(what: Any) -> bool:
+    """Return True if a use of an array's attribute, by its name, or a call of a method accesses elements."""
+    return what not in _LOOK and what not in _DESCRIBE and what not in _MAKE_VIEWS
+
+
 def handed(loop: Callable[..., Any], args: Any, options: Any) -> tuple[Any, Any]:
     """Return a compiled loop's arguments with plain arrays for witnessed ones; note the call if there are such arrays.
 

@@ -50,6 +50,11 @@ def runs_a_program(frame: FrameType) -> bool:
     return id(frame.f_code) in _programs
 
 
+def is_a_wrapper(code: CodeType) -> bool:
+    """Return True if a code is of a function that only wraps a user's function."""
+    return id(code) in _wrappers
+
+
 def in_a_program(frame: FrameType | None) -> bool:
     """Return True if a frame is of a user's code in a program, with nothing of smp's own work in between."""
     if frame is None or id(frame.f_code) in _programs:  # before or after the program, not in it
