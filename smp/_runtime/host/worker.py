@@ -32,6 +32,7 @@ from smp.errors import Aborted, OutOfSharedMemory
 
 from ..loops import compiler
 from ..loops.interpreter import here
+from ..memory.local_copies import LocalCopies
 from ..memory.segment import Segment, attached
 from ..memory.threads import FEW
 from ..memory.waiting_threads import WaitingThreads
@@ -143,6 +144,7 @@ class Worker:
         segment.threads = WaitingThreads(segment, rank, retries or FEW)
         self.memory = ProcessorMemory(segment, rank, size, retries, self._ask)
         self.port = SharedMemoryPort(self.memory, rank, size, RingOutput(segment, rank, size))
+        self._copies = self.port.copies = LocalCopies()
         signal.signal(STOP, self._stop)
 
     def serve(self) -> None:
@@ -156,6 +158,7 @@ class Worker:
                 continue
             self.port.new_run()
             answer = self._run(what, *more)
+            self._copies.clear()  # an idle machine holds no local memory
             self.port.diagnosis.clear()
             self._send(answer)
 

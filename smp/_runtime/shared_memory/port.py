@@ -20,6 +20,7 @@ from smp.errors import Aborted, HandlerError, PhaseError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_full
+from ..memory.local_copies import LocalCopies
 from ..memory.shared_elements import array_on, elements_of
 from ..memory.threads import NAMES
 from ..program.port import Buffer, Mismatch, Output, must_agree
@@ -48,6 +49,7 @@ class SharedMemoryPort:
     """
 
     far = clocks = None  # all processors are on one node
+    copies: LocalCopies | None = None  # that use memory again
     priced: Callable[[str, int, int, float, int | None], None] | None = None
     expect: Callable[[GlobalArray, Any, NDArray[Any], int, Instruction], None] | None = None
 
@@ -133,7 +135,9 @@ class SharedMemoryPort:
             part = elements[index]
             if not isinstance(part, np.ndarray):  # one element: a NumPy scalar loses lengths and byte order
                 return np.array(part, array.dtype)
-            return part if part.base is None else part.copy()  # an index array has made a copy already
+            if part.base is None:  # an index array has made a copy already
+                return part
+            return part.copy() if self.copies is None else self.copies.of(part)
         if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
             must_agree(index.shape, array.dtype, out)
             np.take(elements, index, out=out, mode="raise")
