@@ -72,6 +72,15 @@ def right(machine: smp.Machine, floats: smp.GlobalArray[np.float64], numbers: li
     machine.run(keys, machine.zeros(4, np.int32))
 
 
+def right_in_one_call(data: NDArray[np.float64], items: list[str]) -> None:
+    assert_type(smp.run(several, 2, 1, 2).results, list[int])
+    assert_type(smp.run(several).results, list[int])
+    assert_type(smp.run(several, None, 1, timeout=5), smp.Run[int])
+    assert_type(smp.run(named, 2, 1, scale=2).results, list[str])
+    assert_type(smp.map(len, items), list[int])
+    assert_type(smp.map(lambda n: n / 2, range(5), 2), list[float])
+
+
 def kinds() -> None:
     with smp.host(2) as host, smp.emulated(2) as emulated, smp.mpi(2) as mpi:
         for machine in (host, emulated, mpi):
@@ -111,6 +120,12 @@ def wrong(machine: smp.Machine, floats: smp.GlobalArray[np.float64], numbers: sm
     machine.run(several, 1, "2", repeat=3)  # error
     machine.run(named, 1, scale=2, record=True)  # error
     machine.run(drawn, 1, retries=4)  # error
+    smp.run(several, 2, "1")  # error
+    smp.run(named, 2)  # error
+    smp.run(several, [1])  # error
+    smp.run(several, 2, 1, timout=5)  # error
+    smp.map(len, [1, 2])  # error
+    smp.map(["a"], len)  # error
     keep: list[str] = machine.run(several, 1).results  # error
     keep.clear()
     view: NDArray[np.int32] = floats.view  # error
