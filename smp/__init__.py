@@ -1,6 +1,7 @@
 """smp runs SPMD programs on the cores of this computer and measures what shared memory costs there.
 
     host        open this computer as a machine     emulated    open one whose processors take turns, in virtual time
+    run         run one program on this computer        map         call a function for many items on it
     Charges     charges of an emulated machine, in virtual nanoseconds
     explore     run a small program under all schedules         replay      run it once more under one of them
     local       compile a loop over local data          stream      compile one that touches shared words
@@ -39,6 +40,8 @@ from ._runtime.loops.compiler import inline, local, stream
 from ._runtime.machine import Machine, current_machine
 from ._runtime.memory.arrays import GlobalArray
 from ._runtime.memory.cells import Cells
+from ._runtime.one_call.mapping import map
+from ._runtime.one_call.running import run
 from ._runtime.program.collectives import patterns
 from ._runtime.program.collectives.segments import ARRAY, ELEMENT, NONE, Boundary
 from ._runtime.program.collectives.tickets import Ticket
@@ -161,6 +164,7 @@ __all__ = [
     "last_entries",
     "local",
     "machines",
+    "map",
     "measure",
     "mpi",
     "networks",
@@ -168,6 +172,7 @@ __all__ = [
     "patterns",
     "placement",
     "replay",
+    "run",
     "stream",
 ]
 

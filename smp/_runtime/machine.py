@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, TypeVarTuple, overload
 
 from .._computer.interrupt import HeldBack
 from ..errors import MachineError, NotPicklable, ProgramError, WaitTimeout
@@ -25,6 +25,9 @@ from .program.records.repeats import prepared, repeated, seeded
 from .program.run import Run
 from .protocols.wait import deadline_after
 
+Parameters = ParamSpec("Parameters")
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 _TOUCH = 1 << 20  # bytes; the processors themselves first touch a new array of at least this size
 _entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", default=())
 """The machines whose ``with`` blocks the calling thread is in, each with the process that entered it."""
@@ -76,7 +79,32 @@ class Machine(MachineMemory):
     def __reduce__(self) -> NoReturn:
         raise NotPicklable("a machine cannot be sent to another process; open one inside the program instead")
 
+    @overload
     def run(
+        self,
+        program: Callable[Concatenate[Processor, Parameters], Result],
+        /,
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Run[Result]: ...
+    @overload
+    def run(
+        self,
+        program: Callable[[Processor, *Arguments], Result],
+        /,
+        *args: *Arguments,
+        streams: int | None = None,
+        timeout: float | None = None,
+        helpers: bool | None = None,
+        warmup: int = 0,
+        repeat: int = 1,
+        counters: bool = False,
+        record: bool = False,
+        seed: int | None = None,
+        log: str | os.PathLike[str] | None = None,
+        logging: Collection[str] = (),
+    ) -> Run[Result]: ...
+    def run(  # type: ignore[misc]  # its options are not among the program's own keywords
         self,
         program: Callable[..., Any],
         /,
@@ -93,7 +121,7 @@ class Machine(MachineMemory):
         log: str | os.PathLike[str] | None = None,
         logging: Collection[str] = (),
         **kwargs: Any,
-    ) -> Run:
+    ) -> Run[Any]:
         """Run a program on all processors and wait for it.
 
         Parameters

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from .memory.arrays import GlobalArray, Shape, checked
+from .memory.arrays import DtypeOf, GlobalArray, Scalar, Shape, checked
 from .memory.cells import Cells, checked_place
 from .program.port import Processors
 
@@ -21,12 +21,24 @@ class MachineMemory:
         """Have the processors touch their pages of a large array, if this determines where the pages lie."""
         raise NotImplementedError
 
+    @overload
+    def empty(self, shape: Shape) -> GlobalArray[np.float64]: ...
+    @overload
+    def empty(self, shape: Shape, dtype: DtypeOf[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def empty(self, shape: Shape, dtype: DTypeLike) -> GlobalArray: ...
     def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array; see `zeros`."""
         array = self._processors.array(*checked(shape, dtype))
         self._touch(array)
         return array
 
+    @overload
+    def zeros(self, shape: Shape) -> GlobalArray[np.float64]: ...
+    @overload
+    def zeros(self, shape: Shape, dtype: DtypeOf[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def zeros(self, shape: Shape, dtype: DTypeLike) -> GlobalArray: ...
     def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array of zeros.
 
@@ -88,12 +100,22 @@ class MachineMemory:
         """
         return self._processors.cells(n, dtype, full, padded, retries, checked_place(at, self._processors.size))
 
+    @overload
+    def full(self, shape: Shape, value: Scalar, dtype: None = None) -> GlobalArray[Scalar]: ...
+    @overload
+    def full(self, shape: Shape, value: Any, dtype: DtypeOf[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray: ...
     def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value; its dtype is by default that of the value; see `zeros`."""
         array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
         array._elements.write(..., value)
         return array
 
+    @overload
+    def array(self, data: NDArray[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def array(self, data: ArrayLike) -> GlobalArray: ...
     def array(self, data: ArrayLike) -> GlobalArray:
         """Make a global array with a copy of ``data``; see `zeros`."""
         local = np.asarray(data)

@@ -19,6 +19,7 @@ from .._computer.commands import interruptible
 from .._computer.data import write
 from .._computer.facts import gather
 from .._output.forms import print_in
+from .._output.progress import shown_on
 from ..errors import ProfileError, SmpError
 from ..models.fit.fitting import ModelWarning
 from ..profiles.profile import Profile, ProfileWarning
@@ -27,7 +28,6 @@ from .calibration.kernels import Calibration
 from .calibration.kernels import load as load_models
 from .measuring import begun, measure
 from .method.samples import Samples, samples_of
-from .progress import shown_on
 from .report import whole_report as report
 from .report.facts import part as computer
 from .report.history import add_to_history

@@ -12,13 +12,13 @@ from rich.console import Console
 
 from .._computer.commands import interruptible
 from .._computer.limits import usable_cpus
+from .._output.progress import shown_on
 from .._runtime.loops.code_folder import cache_folder
 from ..errors import ProfileError
 from ..profiles.profile import Profile
 from ..profiles.published import PublishedProfile
 from .campaign import Campaign, make_plan
 from .method.ranks import ranks_of
-from .progress import shown_on
 from .sections import SECTIONS
 
 BUSY = (

@@ -14,7 +14,8 @@ from rich.console import Console
 
 from smp._computer import activity
 from smp._computer.limits import usable_cpus
-from smp.microbench import command, progress
+from smp._output import progress
+from smp.microbench import command
 
 
 @contextmanager

@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smp.errors import PhaseError, Unsupported
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as WithDefault  # type checkers know it without the package
+
+    Element = WithDefault("Element", bound=np.generic, covariant=True, default=Any)
+else:
+    Element = TypeVar("Element", covariant=True)
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 Shape = int | Sequence[int]
+DtypeOf = type[Scalar] | np.dtype[Scalar]
+"""A dtype from which type checkers know the type of the elements."""
 
 
 class Elements(Protocol):
@@ -56,8 +67,10 @@ def _no_operator(symbol: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-class GlobalArray:
+class GlobalArray(Generic[Element]):
     """An array that all processors share. It is made by a machine or, collectively, by its processors.
+
+    For type checkers, the type of the elements is a parameter, as in ``GlobalArray[np.float64]``.
 
     Attributes
     ----------
@@ -92,12 +105,12 @@ class GlobalArray:
     __xor__ = __rxor__ = _no_operator("^")
     __lt__, __le__, __gt__, __ge__ = map(_no_operator, ("<", "<=", ">", ">="))
 
-    def __init__(self, elements: Elements, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, elements: Elements, shape: tuple[int, ...], dtype: np.dtype[Element]) -> None:
         self._elements, self.shape, self.dtype = elements, shape, dtype
-        self._stand_in: NDArray[Any] | None = None
+        self._stand_in: NDArray[Element] | None = None
 
     @property
-    def view(self) -> NDArray[Any]:
+    def view(self) -> NDArray[Element]:
         """The array itself, in this process, without a copy; accesses through it are not counted.
 
         Raises
@@ -138,7 +151,7 @@ class GlobalArray:
     def __repr__(self) -> str:
         return f"GlobalArray(shape={self.shape}, dtype={self.dtype})"
 
-    def stand_in(self) -> NDArray[Any]:
+    def stand_in(self) -> NDArray[Element]:
         """Return an array of this shape and dtype to check indices on; it takes no memory and is never written."""
         if self._stand_in is None:
             self._stand_in = np.broadcast_to(np.zeros((), self.dtype), self.shape)
@@ -153,6 +166,10 @@ class GlobalArray:
             )
         return self._elements
 
+    @overload
+    def __getitem__(self, index: slice | EllipsisType) -> NDArray[Element]: ...
+    @overload
+    def __getitem__(self, index: Any) -> Any: ...
     def __getitem__(self, index: Any) -> Any:
         return self._in_parent().read(index)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..memory.arrays import GlobalArray, Shape, checked
+from ..memory.arrays import DtypeOf, GlobalArray, Scalar, Shape, checked
 from ..memory.cells import Cells, checked_cells, checked_place
 from .connected import Connected
 from .superstep import checked_array
@@ -16,6 +16,12 @@ from .superstep import checked_array
 class MemoryCalls(Connected):
     """The calls of a processor that make global arrays and cells."""
 
+    @overload
+    def empty(self, shape: Shape) -> GlobalArray[np.float64]: ...
+    @overload
+    def empty(self, shape: Shape, dtype: DtypeOf[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def empty(self, shape: Shape, dtype: DTypeLike) -> GlobalArray: ...
     def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array.  All processors make the same call and get the same array.
 
@@ -50,21 +56,37 @@ class MemoryCalls(Connected):
         """Return the numbers of retries and traps of this processor's streams; see `Cells.counters`."""
         return self._port.diagnosis.counters()
 
+    @overload
+    def zeros(self, shape: Shape) -> GlobalArray[np.float64]: ...
+    @overload
+    def zeros(self, shape: Shape, dtype: DtypeOf[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def zeros(self, shape: Shape, dtype: DTypeLike) -> GlobalArray: ...
     def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array of zeros; see `empty`."""
         return self.empty(shape, dtype)  # the memory of a new block is zero
 
+    @overload
+    def full(self, shape: Shape, value: Scalar, dtype: None = None) -> GlobalArray[Scalar]: ...
+    @overload
+    def full(self, shape: Shape, value: Any, dtype: DtypeOf[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray: ...
     def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value; see `empty`."""
         values = np.asarray(value)
         return self._filled(self.empty(shape, values.dtype if dtype is None else dtype), values)
 
+    @overload
+    def array(self, data: NDArray[Scalar]) -> GlobalArray[Scalar]: ...
+    @overload
+    def array(self, data: ArrayLike) -> GlobalArray: ...
     def array(self, data: ArrayLike) -> GlobalArray:
         """Make a global array with a copy of ``data``, which must be the same on all processors; see `empty`."""
         local = np.asarray(data)
         return self._filled(self.empty(local.shape, local.dtype), local)
 
-    def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
+    def node_block(self, array: GlobalArray[Scalar]) -> tuple[int, NDArray[Scalar]]:
         """Return the elements of a global array that are in the memory of this processor's node, without a copy.
 
         Accesses through them are not counted, as those through ``array.view``.  Compiled loops may be called with

@@ -119,10 +119,17 @@ def dump_call(program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], se
         file.write(texts + len(texts).to_bytes(_LENGTH, "little"))
         return file.getvalue()
     except Exception as error:
-        culprit, why = _culprit(program, args, kwargs) or ("the call", error)
-        raise NotPicklable(
-            f"{culprit} cannot be sent to the processors: {why}; pass plain data, or make it inside the program"
-        ) from error
+        raise refused(program, args, kwargs, error) from error
+
+
+def refused(
+    program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception, noun: str = "program"
+) -> NotPicklable:
+    """Return the error for a call that cannot be sent; see `dump_call`."""
+    culprit, why = _culprit(program, args, kwargs, noun) or ("the call", error)
+    return NotPicklable(
+        f"{culprit} cannot be sent to the processors: {why}; pass plain data, or make it inside the {noun}"
+    )
 
 
 def load_call(data: bytes | memoryview) -> Call:
@@ -144,7 +151,7 @@ def load_result(rank: int, data: bytes) -> Any:
         raise NotPicklable(f"the result of processor {rank} cannot be unpickled: {error}; return plain data") from error
 
 
-def _culprit(program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, Exception] | None:
+def _culprit(program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], noun: str) -> tuple[str, Exception] | None:
     name = getattr(program, "__name__", repr(program))
     parts: list[tuple[str, Any]] = [(f"argument {i}", value) for i, value in enumerate(args)]
     parts += [(f"argument {key!r}", value) for key, value in kwargs.items()]
@@ -155,7 +162,7 @@ def _culprit(program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
                 parts.append((f"{closed!r}, which {name!r} closes over,", cell.cell_contents))
         names = program.__globals__
         parts += [(f"the global {n!r}, which {name!r} uses,", names[n]) for n in code.co_names if n in names]
-    parts.append((f"the program {name!r}", program))
+    parts.append((f"the {noun} {name!r}", program))
     for what, value in parts:
         try:
             dumps(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,18 @@ from .records.account import NOTHING, Account
 from .records.recorded import COMMUNICATION, Repeat, Repeated
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar as WithDefault  # type checkers know it without the package
+
     from smp._output.drawing import Picture
     from smp.models.supersteps.intervals import Interval
     from smp.profiles.profile import Profile
 
+    Result = WithDefault("Result", default=Any)
+else:
+    Result = TypeVar("Result")
 
-class Run(Repeated):
+
+class Run(Repeated, Generic[Result]):
     """The outcome of ``machine.run``: the results of the program and its record.
 
     If the program was repeated, the results, ``steps``, ``collectives`` and the timeline are those of the last
@@ -77,7 +83,7 @@ class Run(Repeated):
 
     def __init__(
         self,
-        results: list[Any],
+        results: list[Result],
         repeats: Sequence[Repeat],
         kind: str = "host",
         warmup: int = 0,

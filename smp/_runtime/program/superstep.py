@@ -20,14 +20,14 @@ import math
 import sys
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smp.errors import PhaseError
 
-from ..memory.arrays import GlobalArray
+from ..memory.arrays import GlobalArray, Scalar
 from ..source.lines import users_instruction
 from .port import Port
 from .steps import COMPUTE, COPY_IN, COPY_OUT, ENDED, FORGOTTEN, LARGE, UNCOUNTED, Begun, Recorder
@@ -112,6 +112,12 @@ class Superstep(Begun):
             self._recorder.calm.add((self._label, phase))
         return faults
 
+    @overload
+    def copy_in(self, array: GlobalArray[np.void], index: str | list[str]) -> NDArray[Any]: ...
+    @overload
+    def copy_in(
+        self, array: GlobalArray[Scalar], index: Any = ..., *, out: NDArray[Scalar] | None = None
+    ) -> NDArray[Scalar]: ...
     def copy_in(self, array: GlobalArray, index: Any = ..., *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Read ``array[index]`` into local memory.
 
@@ -282,7 +288,7 @@ class Superstep(Begun):
         self._recorder.add(self._step, self._label, counts, self._stamps, seen, far)
 
 
-def checked_array(array: GlobalArray) -> GlobalArray:
+def checked_array(array: GlobalArray[Scalar]) -> GlobalArray[Scalar]:
     """Return a global array; raise `TypeError` if it is none."""
     if not isinstance(array, GlobalArray):
         raise TypeError(

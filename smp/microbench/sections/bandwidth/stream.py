@@ -81,8 +81,8 @@ def run_stream(machine: Machine, elements: int, repeats: int, piece: int = PIECE
     piece : int
         Elements of a piece.
     """
-    arrays = [machine.empty(elements) for _ in range(3)]
-    answers = machine.run(_program, *arrays, repeats, piece).results
+    a, b, c = (machine.empty(elements) for _ in range(3))
+    answers = machine.run(_program, a, b, c, repeats, piece).results
     return [_ran(k, memory, answers) for k, memory in enumerate(MEMORIES)]
 
 

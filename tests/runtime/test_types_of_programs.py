@@ -1,0 +1,32 @@
+"""Programs as a type checker sees them: which calls it refuses, and which types the results have."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent.parent / "support" / "typed_programs.py"
+CONFIGURATION = """
+[mypy]
+strict = true
+[mypy-smp.machines.*,smp.microbench.*,smp.models.*,smp.perturb.*,smp.profiles.*,smp.selection.*,smp._output.*]
+follow_imports = skip
+[mypy-smp._runtime.emulated.*,smp._runtime.host.*,smp._runtime.mpi.*,smp._runtime.nodes.*]
+follow_imports = skip
+[mypy-cloudpickle.*,greenlet.*,llvmlite.*,mpi4py.*,numba.*,psutil.*,pydantic.*,scipy.*]
+ignore_missing_imports = true
+follow_imports = skip
+"""
+"""Only the modules whose types the programs need are checked, which takes a few seconds instead of a minute."""
+
+
+def test_a_type_checker_finds_the_errors_of_programs_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(CONFIGURATION)
+    options = ["--config-file", tmp_path / "mypy.ini", "--cache-dir", tmp_path / "cache", "--no-error-summary"]
+    command = [sys.executable, "-m", "mypy", *options, "--hide-error-context", PROGRAMS.name]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PROGRAMS.parent)
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
+    lines = PROGRAMS.read_text(encoding="utf-8").splitlines()
+    expected = {number for number, line in enumerate(lines, 1) if line.endswith("# error")}
+    assert len(expected) > 20
+    assert found == expected, done.stdout
