@@ -123,6 +123,7 @@ def check(data: Any, layout: type[Layout], error: type[SmpError], what: str, rem
         else:
             belongs = first["msg"].replace("Input", "it", 1).replace(" after validation", "")
             fact = f"{where} is {_SHORT.repr(first['input'])}; {belongs[0].lower()}{belongs[1:]}"
+        fact = " ".join(fact.split())  # a text of the document may have broken lines
         raise error(f"{what} is damaged: {fact}" + (f"; {remedy}" if remedy else "")) from None
 
 

@@ -1,13 +1,16 @@
 """Holds Ctrl-C back while an operation must not be left half done.
 
     with HeldBack() as ctrl_c:           SIGINT waits, and its handler is called only at two places:
-        events = ctrl_c.poll(poll, ms)   here, where a KeyboardInterrupt from it ends the wait and is counted,
+        events = ctrl_c.poll(poll, ms)   here, where what it raises ends the wait and is counted,
                                          and at the end of the block, from which it is raised
         ctrl_c.came = function           is called with the frame that a SIGINT interrupts; it may poll, and raise
 
 Python turns Ctrl-C into a call of a handler, and that call into an exception, between any two steps of the main thread.
 While Ctrl-C is held back, it takes effect only where the code looks for it.  That holds for Python's own handler and
 for a handler of the program.  In other threads nothing is done, because they never see the signal.
+
+The handler of another signal, such as that of an alarm, is called when the signal comes.  If it raises an exception
+during ``poll``, that counts as a Ctrl-C does; elsewhere the exception interrupts the block.
 """
 
 from __future__ import annotations
@@ -62,13 +65,16 @@ class HeldBack:
     Attributes
     ----------
     presses : int
-        Number of waits that a KeyboardInterrupt has ended.
+        Number of waits that a KeyboardInterrupt, or another exception from a signal's handler, has ended.
+    raised : BaseException or None
+        The exception that was the last to end a wait.
     came : callable or None
         Called with the interrupted frame when a signal is held back.
     """
 
     def __init__(self, finalizing: bool = False) -> None:
         self.presses = 0
+        self.raised: BaseException | None = None
         self.came: Callable[[FrameType | None], object] | None = None
         self._rung = False  # whether a signal from `ring` is on its way
         self._finalizing = finalizing
@@ -118,19 +124,24 @@ class HeldBack:
             self._waiting = waiting
 
     def poll(self, poll: select.poll, milliseconds: float | None) -> list[tuple[int, int]]:
-        """Poll. A KeyboardInterrupt from the handler ends the wait, and no event is returned."""
+        """Poll. An exception from a signal's handler ends the wait, and no event is returned."""
         try:
             self._waiting = True  # set before the call, so that a signal that comes after it ends the wait
             self._call()
             events = poll.poll(milliseconds)
             self._waiting = False
-        except KeyboardInterrupt:
+        except BaseException as error:
             self._waiting = False
-            if self._handler is None:  # it was not raised by a handler that this object has called
+            if self._handler is None:  # this object holds nothing back
                 raise
             self.presses += 1
+            self.raised = error
             return []
         return events
+
+    def interruption(self) -> BaseException:
+        """Return the exception that was the last to end a wait; a KeyboardInterrupt if none has."""
+        return self.raised or KeyboardInterrupt()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -100,6 +100,7 @@ class Machine(MachineMemory):
         repeat: int = 1,
         counters: bool = False,
         record: bool = False,
+        check: bool = False,
         seed: int | None = None,
         log: str | os.PathLike[str] | None = None,
         logging: Collection[str] = (),

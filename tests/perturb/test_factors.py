@@ -16,7 +16,7 @@ from support.machines import Script
 
 import smp
 from smp._runtime.loops.places import PLACES, slot_of
-from smp.compiled import delay, fetch_add, readfe, writeef
+from smp.compiled import clock, delay, fetch_add, readfe, writeef
 from smp.perturb import (
     Buffer,
     Busy,
@@ -250,9 +250,56 @@ def test_an_exception_passes_through_treated_and_counted_blocks() -> None:
     assert met["block"].passes == 1
 
 
-def test_counting_inside_counting_is_refused() -> None:
-    with counted(), pytest.raises(RuntimeError, match="counted already"), counted():
-        pass
+def test_counting_inside_counting_counts_for_both() -> None:
+    def once() -> None:
+        in_python(2)
+        in_a_loop(np.ones(3))
+
+    with counted() as outer, factor("around"):
+        once()
+        with counted() as inner:
+            once()
+            with smp.emulated(2) as machine:
+                machine.run(lambda proc: once())
+        once()
+    assert {name: found.passes for name, found in inner.items()} == {"block": 6, "loop": 9}
+    assert {name: found.passes for name, found in outer.items()} == {"block": 10, "loop": 15, "around": 1}
+    assert (inner["block"].by, outer["block"].by) == (2, 2)
+    assert outer["block"].inside > inner["block"].inside > 0
+
+
+def test_counts_that_overlap_may_end_in_any_order() -> None:
+    with treated({"block": "1us"}):
+        first, second = counted(), counted()
+        met = [first.__enter__()]
+        in_python(1)
+        met.append(second.__enter__())
+        in_python(2)
+        first.__exit__(None, None, None)
+        in_python(4)
+        assert PLACES.timer is not None
+        second.__exit__(None, None, None)
+        assert list(PLACES.orders()) == ["block"]
+    assert [found["block"].passes for found in met] == [3, 6]
+
+
+def test_a_treatment_inside_a_count_is_carried_out_and_its_passes_are_not_counted() -> None:
+    treatments: list[dict[str, Any]] = [{}, {"block": "3us"}, {"block": "3us", "loop": "2us"}, {}]
+    spent = []
+    with counted() as met, smp.emulated(1, schedule="clock") as machine:
+        for wanted in treatments:
+            with treated(wanted):
+                (time_spent,) = machine.run(in_a_program, np.ones(4)).results
+                spent.append(time_spent)
+    assert [each - spent[0] for each in spent] == [0, 6_000, 14_000, 0]
+    assert {name: found.passes for name, found in met.items()} == {"block": 4, "loop": 8}
+
+
+def in_a_program(proc: smp.Processor, array: np.ndarray) -> int:
+    began = clock()
+    in_python(2)
+    in_a_loop(array)
+    return clock() - began
 
 
 def test_names_that_share_a_slot_are_distinguished() -> None:

@@ -167,6 +167,12 @@ def test_damaged_samples_are_ignored(tmp_path: Path) -> None:
         ("synchronisation.handoff_cpus", [0], r"synchronisation: there are 1 CPUs, but the matrix"),
         ("synchronisation.barrier_us", {"two": {}}, r"synchronisation\.barrier_us\.two is 'two'; string should match"),
         ("machine.cpus", None, r"machine\.cpus is None; it should be a valid integer"),
+        (
+            "latency.page_walk_from",
+            "1\n0us",
+            r"latency\.page_walk_from is '1\\n0us'; it should be 'huge' or 'page_local'",
+        ),
+        ("machine", "9\n9", r"machine is '9\\n9'; it should be a valid dictionary"),
         ("latency.levels.0.ns", float("nan"), r"latency\.levels\[0\]\.ns is nan; it should be a"),
     ],
 )
@@ -183,6 +189,29 @@ def test_an_error_names_the_place_the_value_and_what_is_expected(
     file.write_text(json.dumps(document))
     with pytest.raises(ProfileError, match=rf"profile\.json is damaged: {says}.*--quick makes one"):
         Profile.load(file)
+
+
+def test_the_layout_of_a_document_with_broken_lines_is_reported_in_one_line(
+    models: dict[str, Any], tmp_path: Path
+) -> None:
+    models["libraries"]["toy sort"]["format"] = "a\n\tb"
+    file = tmp_path / "calibration.json"
+    file.write_text(json.dumps(models))
+    with pytest.raises(ModelError, match=r"is damaged: .* 'a b' found using 'format'") as caught:
+        calibration.load(file)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning")
+def test_collectives_of_vectors_without_their_length_are_reported(tmp_path: Path) -> None:
+    document = json.loads(MEASURED.read_text())
+    for row in document["messages"]["rows"]:
+        if row.get("words"):
+            row["words"] = None
+            break
+    file = tmp_path / "profile.json"
+    file.write_text(json.dumps(document))
+    assert whole_report.part(Profile.load(file), "messages").tables
 
 
 @pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning")

@@ -1,6 +1,7 @@
 """Cells on the host: every scenario in compiled loops and in Python, with many processors and with all on one CPU."""
 
 import contextlib
+import copy
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -544,11 +545,83 @@ def test_values_that_a_cell_cannot_hold_are_refused(pair: smp.Machine) -> None:
     for name in ("writeef", "writexf", "try_writeef"):
         with pytest.raises(TypeError, match="a cell holds a number, not None"):
             getattr(cells, name)(0, None)
-    with pytest.raises(ValueError, match="invalid literal"):
-        cells.writeef(0, "many")
-    with pytest.raises(OverflowError):
-        octets.writeef(0, 1 << 70)
+    with pytest.raises(OverflowError, match="a cell of uint8 holds 0 to 255, not an integer of 102 bits"):
+        octets.writeef(0, 1 << 101)
     assert (cells.peek(0), octets.peek(0)) == ((False, 0), (False, 0))
+
+
+CUT: list[tuple[type, Any, type[Exception], str]] = [
+    (np.int64, 1.5, TypeError, r"a cell of int64 cannot hold the float 1\.5: convert it first, with int or round"),
+    (np.int64, 2.0, TypeError, "the float 2.0"),
+    (np.int32, np.float32(7), TypeError, "the float32 7.0"),
+    (np.int64, "7", TypeError, "a cell of int64 cannot hold a str: convert it to a number first"),
+    (np.float64, "7", TypeError, "a cell of float64 cannot hold a str"),
+    (np.float64, 1j, TypeError, "cannot hold a complex"),
+    (np.int64, [1], TypeError, "cannot hold a list"),
+    (np.bool_, 0.5, TypeError, "a cell of bool cannot hold the float 0.5: convert it first, with bool"),
+    (np.bool_, "yes", TypeError, "a cell of bool cannot hold a str"),
+    (np.bool_, 2, TypeError, "a cell of bool cannot hold the int 2"),
+    (np.int64, 1 << 63, OverflowError, r"a cell of int64 holds -9223372036854775808 to 9223372036854775807, not 92233"),
+    (np.uint8, -1, OverflowError, "a cell of uint8 holds 0 to 255, not -1"),
+    (np.uint8, np.int64(256), OverflowError, "a cell of uint8 holds 0 to 255, not 256"),
+    (np.uint8, 1 << 10_000, OverflowError, "not an integer of 10001 bits"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "value", "error", "says"), CUT)
+def test_a_value_that_a_cell_would_cut_is_refused(
+    pair: smp.Machine, dtype: type, value: Any, error: type[Exception], says: str
+) -> None:
+    cells = pair.cells(1, dtype)
+    for name in ("writeef", "writexf", "try_writeef", "purge"):
+        with pytest.raises(error, match=says):
+            getattr(cells, name)(0, value)
+    cells.fill(0)
+    for name in ("writeff", "fetch_add", "try_fetch_add"):
+        with pytest.raises(error, match=says):
+            getattr(cells, name)(0, value)
+    assert cells.peek(0) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "held"),
+    [
+        (np.int64, True, 1),
+        (np.int64, np.bool_(True), 1),
+        (np.uint8, np.int64(255), 255),
+        (np.int64, np.array(5), 5),
+        (np.bool_, 1, True),
+        (np.bool_, np.int64(0), False),
+        (np.float32, np.float64(0.5), 0.5),
+        (np.float64, 1 << 70, 2.0**70),
+        (np.float64, np.uint64(3), 3.0),
+        (np.float64, np.array(0.25), 0.25),
+    ],
+)
+def test_a_value_that_fits_is_held(pair: smp.Machine, dtype: type, value: Any, held: Any) -> None:
+    cells = pair.cells(1, dtype)
+    cells.writeef(0, value)
+    assert cells.peek(0) == (True, held)
+
+
+@smp.stream
+def filling(cells: Any, value: Any) -> None:
+    smp.compiled.writexf(cells, 0, value)
+
+
+def test_a_compiled_loop_that_would_cut_a_value_is_refused(pair: smp.Machine) -> None:
+    cells = pair.cells(1, np.int64)
+    with pytest.raises(Exception, match="a cell of int64 cannot hold a float64: convert it first, with int or round"):
+        filling(cells, 1.5)
+    filling(cells, 2)
+    assert cells.peek(0) == (True, 2)
+
+
+def test_cells_and_arrays_are_not_copied_without_their_memory(pair: smp.Machine) -> None:
+    for shared in (pair.cells(1), pair.zeros(1)):
+        for copied in (copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=r"the same memory: .*machine\.(cells|array)"):
+                copied(shared)
 
 
 def test_impossible_cells_are_refused(pair: smp.Machine) -> None:

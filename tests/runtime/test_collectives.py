@@ -276,9 +276,45 @@ def test_integers_wrap_around_as_in_numpy_arrays(pair: smp.Machine) -> None:
         import warnings
 
         warnings.simplefilter("error")
-        return [proc.reduce(most), proc.reduce(np.array([most])).tolist(), proc.reduce(np.int8(127))]
+        return [proc.reduce(np.int64(most)), proc.reduce(np.array([most])).tolist(), proc.reduce(np.int8(127))]
 
     assert pair.run(program).results == [[-2, [-2], -2]] * 2
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize(
+    ("op", "fits", "exceeds"),
+    [
+        (np.add, (2**62, 2**62 - 1), (2**62, 2**62 + 1)),
+        (np.add, (-(2**62), -(2**62)), (-(2**62), -(2**62) - 1)),
+        (np.multiply, (2**32, -(2**31)), (2**32, 2**31)),
+    ],
+)
+def test_python_integers_do_not_wrap_around(
+    pair: smp.Machine, times: int, op: np.ufunc, fits: tuple[int, int], exceeds: tuple[int, int]
+) -> None:
+    def program(proc: smp.Processor, mine: tuple[int, int], scans: bool) -> list[int]:
+        for _ in range(times - 1):  # from the second time on, machine code combines them
+            _ = proc.scan(1, op) if scans else proc.reduce(1, op)
+        return [proc.scan(mine[proc.rank], op) if scans else proc.reduce(mine[proc.rank], op)]
+
+    whole = op(*map(np.int64, fits)).item()
+    assert pair.run(program, fits, False).results == [[whole], [whole]]
+    assert pair.run(program, fits, True).results == [[fits[0]], [whole]]
+    for scans in (False, True):
+        with pytest.raises(
+            ProcessorRaised, match=r"OverflowError: .* of Python integers on 2 processors gives a number of"
+        ):
+            pair.run(program, exceeds, scans)
+
+
+def test_a_python_integer_of_more_than_64_bits_is_refused(pair: smp.Machine) -> None:
+    for value in (2**63, 2**70, -(2**63) - 1):
+        with pytest.raises(
+            ProcessorRaised, match="OverflowError: reduce takes a Python integer of at most 63 bits and"
+        ):
+            pair.run(lambda proc, value: proc.reduce(value), value)
+    assert pair.run(lambda proc: proc.reduce(-(2**62))).results == [-(2**63)] * 2
 
 
 def test_operands_are_combined_in_the_order_of_the_ranks(machines: Machines) -> None:

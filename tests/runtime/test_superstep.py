@@ -428,6 +428,14 @@ PHASES: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
         lambda proc, step, a: (step.compute(), step.compute()),
         r"step.compute in the compute phase of superstep 1",
     ),
+    "compute after copy_out": (
+        lambda proc, step, a: (step.copy_out(a, 0, 0), step.compute()),
+        r"step.compute comes after a step.copy_out in superstep 1 \('second'\): first all reads, then step.compute",
+    ),
+    "copy_in after copy_out": (
+        lambda proc, step, a: (step.copy_out(a, 0, 0), step.copy_in(a)),
+        r"step.copy_in comes after a step.copy_out in superstep 1",
+    ),
     "copy_out after the end": (
         lambda proc, step, a: (step.__exit__(None, None, None), step.copy_out(a, 0, 0)),
         r"step.copy_out in the ended phase of superstep 1 \('second'\): it belongs to the compute phase",

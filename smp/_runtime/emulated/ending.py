@@ -76,7 +76,7 @@ class Ending:
             return MachineClosed("this machine was closed: close() was called while its program ran")
         if self._ctrl_c.presses > self._presses:
             self._presses = self._ctrl_c.presses
-            return KeyboardInterrupt()
+            return self._ctrl_c.interruption()
         if self._overdue() and not self._timed_out:
             self._timed_out = True
             table = table_of(rows_of(self._emulator.streams, frame or sys._getframe(), self._emulator.in_a_loop))

@@ -104,12 +104,17 @@ class Calls(ABC):
         self._pending.discard(rank)
         return None
 
-    def _outcome(self, answers: Mapping[int, Any], failures: Sequence[Failure], pressed: bool) -> list[Any]:
-        """Kill the processors that have not answered; return the answers by rank, or raise the error of the call."""
+    def _outcome(
+        self, answers: Mapping[int, Any], failures: Sequence[Failure], pressed: BaseException | None
+    ) -> list[Any]:
+        """Kill the processors that have not answered; return the answers by rank, or raise the error of the call.
+
+        ``pressed`` is the exception of a Ctrl-C, or of another signal, that has ended the call.
+        """
         for rank in self._pending:
             self._kill(rank)
-        if pressed:
-            raise KeyboardInterrupt
+        if pressed is not None:
+            raise pressed
         if self._pending and not failures:  # they did not start in time
             failures = [Death(rank, None, self._seen(rank)) for rank in self._pending]
         if failures:

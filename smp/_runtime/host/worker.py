@@ -149,6 +149,7 @@ class Worker:
 
     def serve(self) -> None:
         """Answer calls until the parent sends "close"."""
+        self.port.diagnosis.clear()
         self.line.send(Ready(self.pid))
         while True:
             order, what, *more = self.line.receive()

@@ -108,6 +108,7 @@ class Workers(Calls):
         self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
         self._console = Console(self.segment, self.size)
         for rank, cpu in enumerate(cpus):
+            Board(self.segment, boards_at(rank)).starts()
             spec = specification(rank, self.size, RETRIES if spin else 0, cpu)
             self._workers.start(rank, self.segment, spec)
         self._poll, self._sources = self._workers.polled()
@@ -233,7 +234,7 @@ class Workers(Calls):
                 until = time.monotonic() + (PRESSED if presses == 0 else 0.0)
                 presses = ctrl_c.presses
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)
-        return self._outcome(answers, failures, presses > 0), blocks
+        return self._outcome(answers, failures, ctrl_c.interruption() if presses else None), blocks
 
     def _answer(
         self, rank: int, answers: dict[int, Answer | Ready], blocks: list[Block], poll: select.poll

@@ -179,6 +179,15 @@ class GlobalArray(Generic[Element]):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self._in_parent().read(...), dtype=dtype, copy=copy)
 
+    def __copy__(self) -> NoReturn:
+        raise TypeError(
+            "a copy by the copy module would be the same memory: in the parent, copy the elements with "
+            "machine.array(array[:]); on a processor, with step.copy_in"
+        )
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__copy__()
+
     def __reduce__(self) -> tuple[Callable[..., GlobalArray], Any]:
         return self._elements.pickled(self.shape, self.dtype)
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -43,6 +43,7 @@ from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 from ..loops.compiler import imported_with_numba
 from ..protocols import cell, wait, waiters
 from ..protocols.stream_slots import LOCKED
+from .cell_values import store
 from .segment import Block, Segment, segment_of
 from .threads import NAMES, Threads
 
@@ -100,6 +101,12 @@ class Cells:
     def __repr__(self) -> str:
         return f"Cells({self._n}, dtype={self.dtype})"
 
+    def __copy__(self) -> NoReturn:
+        raise TypeError("a copy by the copy module would be the same memory: make others with machine.cells")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__copy__()
+
     def __reduce__(self) -> tuple[Callable[..., Cells], tuple[Any, ...]]:
         block = self._block
         about = (block.segment.id, block.offset, block.nbytes, self._n, self.dtype, self._words, self._retries)
@@ -134,7 +141,7 @@ class Cells:
             own.reads += 1
         else:
             own.writes += 1
-            bits[0] = value
+            store(value, bits)
         deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
         status = self._threads.operate(address, op, self._limit(own.words), deadline)
         if status:
@@ -162,7 +169,7 @@ class Cells:
             own.reads += 1
         else:
             own.writes += 1
-            bits[0] = value
+            store(value, bits)
         status = self._threads.tried(address, op)
         if status == wait.ABORTED:
             self._ended(status, op, i, None)
@@ -211,7 +218,7 @@ class Cells:
         i : int
             Index of the cell.
         value : number
-            Value to store; converted as NumPy converts it for an array of this dtype.
+            Value to store.  A cell of integers takes integers in its range, and no float.
         timeout : float, optional
             Longest time to wait, in seconds.
 
@@ -245,7 +252,7 @@ class Cells:
             Number of writers that it released: 1 or 0.
         """
         address, given, own = self._at(i), _given(value), self._threads.own()
-        own.value(self.dtype)[0] = given
+        store(given, own.value(self.dtype))
         own.writes += 1
         status = self._threads.operate(address, cell.PURGE, self._limit(own.words), 0)
         if status:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.extending import (
     NativeValue,
     intrinsic,
@@ -102,6 +103,8 @@ def value_of(typing: Any, cells: Any, bits: Any) -> Any:
 @intrinsic
 def bits_of(typing: Any, cells: Any, value: Any) -> Any:
     """Convert a value to the cells' type, and return the bits that stand for it in a cell."""
+    if isinstance(value, types.Float | types.Complex) and not isinstance(cells.value, types.Float):
+        raise TypingError(f"a cell of {cells.value} cannot hold a {value}: convert it first, with int or round")
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits = args[1]

@@ -147,7 +147,7 @@ class World:
                     raise MachineError(self._why_not())
                 self._accept(fd, came)
             if ctrl_c.presses:
-                raise KeyboardInterrupt
+                raise ctrl_c.interruption()
         self.lines = [came[rank][0] for rank in range(self.size)]
         hellos = [came[rank][1] for rank in range(self.size)]
         self.pidfds = [os.pidfd_open(hello.pid) if self.lines[hello.rank].is_local() else None for hello in hellos]

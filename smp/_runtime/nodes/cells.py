@@ -17,6 +17,7 @@ import numpy as np
 
 from smp.errors import Unsupported
 
+from ..memory.cell_values import store
 from ..memory.cells import Cells, addition
 from ..memory.segment import Block
 from ..memory.threads import Threads
@@ -73,7 +74,7 @@ class CellsOnNodes(Cells):
         node, index = self._holder(i)
         given = np.zeros(1, np.int64)
         if value is not None:
-            given.view(self.dtype)[0] = value
+            store(value, given.view(self.dtype))
         return self._of.cell(
             node, Request(self._about.name, index, what, op, int(given[0]), self._about.retries, timeout)
         )

@@ -150,7 +150,7 @@ class NodesParent(ParentMemory):
             if ctrl_c.presses > presses:
                 until = time.monotonic() + (PRESSED if presses == 0 else 0.0)
                 presses = ctrl_c.presses
-        return self._outcome(answers, failures, presses > 0)
+        return self._outcome(answers, failures, ctrl_c.interruption() if presses else None)
 
     def _show_printed(self) -> None:
         """Show what programs have printed to their own outputs, which the launcher collects."""

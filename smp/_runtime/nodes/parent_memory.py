@@ -134,7 +134,7 @@ class ParentMemory(Calls):
                 events = ctrl_c.poll(self._poll, None)
                 if ctrl_c.presses > 1:  # a processor does not answer
                     self.close("Ctrl-C ended an access to its memory", patience=0.0)
-                    raise KeyboardInterrupt
+                    raise ctrl_c.interruption()
                 for fd, _ in events:
                     source = self._sources[fd]
                     try:
@@ -149,7 +149,7 @@ class ParentMemory(Calls):
                             raise OutOfSharedMemory(f"processor {source}: {message.error}")
                         came[source] = message.found
         if ctrl_c.presses:
-            raise KeyboardInterrupt
+            raise ctrl_c.interruption()
         return came
 
     def _keep(self) -> None:

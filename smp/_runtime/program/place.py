@@ -18,8 +18,12 @@ class Place:
     phase: int = 0
     file: str = ""
     line: int = 0
+    starts: bool = False
+    """True if the processor has not begun to run."""
 
     def __str__(self) -> str:
+        if self.starts:
+            return "its start"
         at = titles.place(self.file, self.line) if self.file else ""
         if self.step is None:
             return at

@@ -86,6 +86,11 @@ class Superstep(Begun):
                 f"step.{call} in the {PHASES[self._phase]} phase of superstep {self._step} ({self._label!r}): "
                 f"it belongs to the {PHASES[allowed]} phase; move it up, or into a superstep of its own"
             )
+        if allowed == COPY_IN and self._deferred:
+            raise PhaseError(
+                f"step.{call} comes after a step.copy_out in superstep {self._step} ({self._label!r}): first all "
+                "reads, then step.compute(), then all writes; move the copy_out down"
+            )
 
     def _end_phase(self, what: str, vote: bool = False) -> int:
         """Wait for all processors; return the number of those that voted."""
@@ -137,7 +142,7 @@ class Superstep(Begun):
         Raises
         ------
         PhaseError
-            After ``compute()``.
+            After ``compute()``, or after a `copy_out` of this superstep.
         IndexError, ValueError, TypeError
             If NumPy does not accept the index, or if ``out`` does not fit.
         """
@@ -181,8 +186,17 @@ class Superstep(Begun):
         return returned
 
     def compute(self) -> None:
-        """End copy-in: wait for all processors.  From here on, use only local data."""
+        """End copy-in: wait for all processors.  From here on, use only local data.
+
+        Raises
+        ------
+        PhaseError
+            If it was called before, or after a `copy_out` of this superstep.
+        """
         self._must_be(COPY_IN, "compute")
+        self._end_copy_in()
+
+    def _end_copy_in(self) -> None:
         self._end_phase("copy-in")
         if self._before >= 0:
             self._faults_in = self._looked(COPY_IN)
@@ -265,7 +279,7 @@ class Superstep(Begun):
             return
         if self._phase == COPY_IN:
             self._marks |= FORGOTTEN
-            self.compute()
+            self._end_copy_in()
         if self._bytes_written >= WORTH_A_LOOK or self._marks & LARGE:
             self._look(COPY_OUT, WORTH_A_LOOK)
         writers = self._end_phase("compute", vote=bool(deferred))

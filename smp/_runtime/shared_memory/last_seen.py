@@ -17,6 +17,7 @@ from ..source.lines import is_ours, runs_a_program
 
 BOARD = 1024  # bytes
 _WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and file name as UTF-8, 0-terminated
+_STARTS = -2  # in place of a superstep
 
 
 class Board:
@@ -30,6 +31,11 @@ class Board:
         self._last_label = ""
         self._last_code: CodeType | None = None
         self._ours: dict[int, CodeType] = {}  # code of smp's own, by id: hashing a code object is slow
+
+    def starts(self) -> None:
+        """Note that the processor has not begun to run; the parent calls it before the process is made."""
+        self.clear()
+        self._words[0] = _STARTS
 
     def clear(self) -> None:
         """Forget the previous run."""
@@ -79,6 +85,8 @@ class Board:
     def seen(self) -> Place:
         """Return where the processor was last seen."""
         step, phase, line = (int(word) for word in self._words[:3])
+        if step == _STARTS:
+            return Place(starts=True)
         return Place(None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line)
 
 

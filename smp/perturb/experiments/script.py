@@ -91,7 +91,7 @@ class Script:
                 os.kill(child, signal.SIGKILL)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if ctrl_c.presses or code == -signal.SIGINT:
-                raise KeyboardInterrupt
+                raise ctrl_c.interruption()
             if not answer:
                 how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
                 raise TrialFailed(f"{self._path.name} ended with {how}{_tail(said)}")

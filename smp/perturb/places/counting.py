@@ -9,14 +9,14 @@ from __future__ import annotations
 import collections
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from smp._runtime.loops.interpreter import here
 from smp._runtime.loops.place_actions import ENTRY, MET, MET_WORDS, RECORD_WORDS, WORD, machine_code, meet
-from smp._runtime.loops.places import ANY, PLACES, Enclosing, called, now
+from smp._runtime.loops.places import ANY, PLACES, Enclosing, Order, called, now
 
 
 class Met(NamedTuple):
@@ -39,9 +39,16 @@ Neither is ever freed: another thread's loop may use them after the counting end
 
 
 class Counter:
-    """Counts how often each place is passed, whatever its name. While it counts, nothing is treated."""
+    """Counts how often each place is passed, whatever its name. While it counts, nothing is treated.
+
+    Counters may count at the same time, as when a script that counts places is itself counted.  ``Places.timer`` is the
+    one that started last; it hands on all that it counts to the one that started before it, its ``outer``.
+    """
 
     def __init__(self) -> None:
+        self.outer: Counter | None = None
+        self._stopped = False
+        self._before: dict[str, Order] = {}  # the treatments that are set again after the last counter has stopped
         self._passes: dict[str, int] = {}
         self._inside: dict[str, int] = {}
         self._ranks: dict[str, set[int]] = {}  # ranks of the processors that passed in Python, in this process
@@ -53,26 +60,51 @@ class Counter:
     def start(self) -> None:
         """Start counting."""
         with PLACES.setting:
-            self._before = PLACES.orders()
+            if isinstance(PLACES.timer, Counter):
+                self.outer = PLACES.timer
+                self.outer._take_loops()
+            else:
+                self._before = PLACES.orders()
+            self._count()
+
+    def _count(self) -> None:
+        """Have all places lead to this counter, whatever they led to before."""
+        if PLACES.timer is None:
             PLACES.install({})
             _met[:] = 0
             _record[[ENTRY, WORD]] = machine_code(meet).address, _met.ctypes.data
             PLACES.table[:] = _record.ctypes.data
-            PLACES.actions[ANY] = self._pass
-            PLACES.timer = self
+        PLACES.actions[ANY] = self._pass
+        PLACES.timer = self
+
+    def pause(self) -> None:
+        """Count nothing until `resume`, so that places can be treated; called for ``Places.timer``, by its thread."""
+        self._take_loops()
+        PLACES.table[:] = 0
+        PLACES.timer = None
+        PLACES.actions.clear()
+
+    def resume(self) -> None:
+        """Go on counting, unless another thread has stopped this counter, or has begun to count."""
+        going_on = next((counter for counter in self._all() if not counter._stopped), None)
+        if going_on is not None and PLACES.timer is None:
+            going_on._count()
 
     def stop(self) -> dict[str, Met]:
-        """Return the counts, and restore the treatments that were set before."""
+        """Return the counts; the counter that stops last restores the treatments that were set before."""
         with PLACES.setting:
-            PLACES.table[:] = 0
-            if PLACES.timer is self:  # otherwise this is a fork of the counting process
-                PLACES.timer = None
-            PLACES.install(self._before)
-        for _key, passes, name, _ in _met.reshape(-1, MET_WORDS).tolist():
-            if name:  # a loop of another thread may have claimed the row only just now
-                text = ctypes.string_at(name).decode()
-                self._passes[text] = self._passes.get(text, 0) + passes
-                self._by[text] = max(self._by.get(text, 1), self._emulated)
+            self._stopped = True
+            timer = PLACES.timer
+            if isinstance(timer, Counter):  # otherwise this is a fork of the counting process
+                timer._take_loops()
+                PLACES.timer = timer = self._taken_from(timer)
+            else:
+                self._take_loops()
+            if isinstance(timer, Counter):
+                PLACES.actions[ANY] = timer._pass
+            else:
+                PLACES.table[:] = 0
+                PLACES.install(self._before)
         return {
             name: Met(
                 passes, self._inside.get(name, 0) * 1e-9, max(self._by.get(name, 1), len(self._ranks.get(name, ())))
@@ -80,12 +112,45 @@ class Counter:
             for name, passes in self._passes.items()
         }
 
+    def _taken_from(self, last: Counter) -> Counter | None:
+        """Return what remains of the chain of counters without this one, which may have been started before others."""
+        if last is self:
+            return self.outer
+        inner = last
+        while inner.outer is not None and inner.outer is not self:
+            inner = inner.outer
+        if inner.outer is self:
+            inner.outer = self.outer
+            if self.outer is None:
+                inner._before = self._before
+        return last
+
+    def _take_loops(self) -> None:
+        """Take over the passes that compiled loops have counted so far."""
+        rows = _met.reshape(-1, MET_WORDS)
+        for _key, passes, name, _ in rows.tolist():
+            if name and passes:  # a loop of another thread may have claimed the row only just now
+                text = ctypes.string_at(name).decode()
+                for counter in self._all():
+                    counter._passes[text] = counter._passes.get(text, 0) + passes
+                    counter._by[text] = max(counter._by.get(text, 1), counter._emulated)
+        rows[:, 1] = 0
+
+    def _all(self) -> Iterator[Counter]:
+        """Yield this counter and those to which it hands on what it counts."""
+        counter: Counter | None = self
+        while counter is not None:
+            yield counter
+            counter = counter.outer
+
     def carried(self, program: Callable[..., Any], machine: Any) -> Callable[..., Any]:
         """Return a program that is counted on the processors that run it."""
         return Counting(program, self)
 
     def add(self, processors: list[dict[str, Met] | None]) -> None:
         """Add the counts of a machine's processors; None for a processor of an emulated machine, counted here."""
+        if self.outer is not None:
+            self.outer.add(processors)
         seen: collections.Counter[str] = collections.Counter()
         with self._adding:
             for met in processors:
@@ -101,20 +166,28 @@ class Counter:
 
     def _pass(self, name: str) -> None:
         running = getattr(here.interpreter, "running", None)
-        with self._adding:
-            self._passes[name] = self._passes.get(name, 0) + 1
-            self._ranks.setdefault(name, set()).add(0 if running is None else running.rank)
+        for counter in self._all():
+            with counter._adding:
+                counter._passes[name] = counter._passes.get(name, 0) + 1
+                counter._ranks.setdefault(name, set()).add(0 if running is None else running.rank)
 
     def enter(self, name: str) -> None:
         """Note that a thread enters a place that it will leave."""
-        self._stack().append((name, now()))
+        at = now()
+        for counter in self._all():
+            counter._stack().append((name, at))
 
     def leave(self, name: str) -> None:
         """Note that a place is left: this ends the latest entry of its name.
 
         That need not be the latest entry of all, since tasks and generators alternate.
         """
-        stack, left = self._stack(), now()
+        at = now()
+        for counter in self._all():
+            counter._left(name, at)
+
+    def _left(self, name: str, at: int) -> None:
+        stack = self._stack()
         for i in reversed(range(len(stack))):
             if stack[i][0] == name:
                 _, entered = stack.pop(i)
@@ -123,7 +196,7 @@ class Counter:
             return
         if all(other != name for other, _ in stack):  # otherwise it is inside itself: the outer one counts the time
             with self._adding:
-                self._inside[name] = self._inside.get(name, 0) + left - entered
+                self._inside[name] = self._inside.get(name, 0) + at - entered
 
     def _stack(self) -> list[tuple[str, int]]:
         """Return the places that this thread (on an emulated machine: this stream) is in, with their entry times."""

@@ -130,6 +130,10 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
     TypeError, ValueError
         If a value is not a treatment, or a key is not a valid name.
 
+    Notes
+    -----
+    If places are being counted (see `counted`), those that are passed during the block are treated and not counted.
+
     Examples
     --------
     >>> from smp.perturb import Work, factor, treated
@@ -142,12 +146,17 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
         if one is not None:
             one.order(None)  # raises if the treatment cannot be set
     with PLACES.setting:
+        counter = PLACES.timer if any(layer.values()) else None
+        if isinstance(counter, Counter):
+            counter.pause()
         begin(layer, _carried)
     try:
         yield
     finally:
         with PLACES.setting:
             end(layer)
+            if isinstance(counter, Counter):
+                counter.resume()
 
 
 def _carried(program: Any, machine: Any) -> Any:
@@ -160,7 +169,7 @@ def _carried(program: Any, machine: Any) -> Any:
 def counted() -> Iterator[dict[str, Met]]:
     """Count how often each place is passed during the block, in this process and by programs run on its machines.
 
-    Nothing is treated meanwhile.
+    Treatments that are set before have no effect meanwhile.
 
     Yields
     ------
@@ -169,13 +178,11 @@ def counted() -> Iterator[dict[str, Met]]:
         is the seconds between entering and leaving, 0 for the points of `delay`. ``by`` is the number of processors
         that passed the place. Places that were not passed are absent.
 
-    Raises
-    ------
-    RuntimeError
-        If places are being counted already.
+    Notes
+    -----
+    Blocks may overlap: each counts what is passed while it lasts.  While a block of `treated` inside it sets a
+    treatment, nothing is counted.
     """
-    if PLACES.timer is not None:
-        raise RuntimeError("places are being counted already: counted() cannot be used inside another counted()")
     counter = Counter()
     met: dict[str, Met] = {}
     counter.start()

@@ -141,7 +141,7 @@ class CollectiveCalls(Connected):
         value : number or ndarray
             This processor's value, of the same dtype and shape on all processors.
         op : NumPy ufunc or callable of two arguments
-            Associative operator.  Integers wrap around as NumPy's do.  Logical operators combine truth values.
+            Associative operator.  Integers of NumPy wrap around.  Logical operators combine truth values.
         segments : Boundary, optional
             Boundary between the processor before this one and this one, ``smp.ELEMENT`` or ``smp.ARRAY``; by default
             ``smp.NONE``.  Every processor gets the result of its own segment.
@@ -159,6 +159,8 @@ class CollectiveCalls(Connected):
         ------
         TypeError, ValueError
             If the value is not a number or an array of numbers, or an argument does not fit.
+        OverflowError
+            If a Python integer, or a sum or product of Python integers, does not fit into 64 bits with a sign.
 
         Notes
         -----
@@ -209,6 +211,8 @@ class CollectiveCalls(Connected):
         ------
         TypeError, ValueError
             As for `reduce`; also if an exclusive scan needs ``identity``.
+        OverflowError
+            As for `reduce`.
 
         Examples
         --------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .operators import Operator, folded, identity_of, name_of, operand
+from .operators import WORD, Operator, can_overflow, folded, identity_of, must_fit, name_of, operand
 from .segments import NONE, Boundary, checked_boundary, scanned, segment_of
 
 Out = NDArray[Any] | None
@@ -42,6 +42,8 @@ class Combination:
         The value as the operator combines it.
     description : str
         What all processors must agree on, but for the dtype and the shape.
+    exact : bool
+        Whether the value is an integer of Python, and the result may not wrap around.
     """
 
     def __init__(
@@ -55,6 +57,11 @@ class Combination:
         identity: Any = None,
         out: Out = None,
     ) -> None:
+        if type(value) is int and not -WORD <= value < WORD:
+            raise OverflowError(
+                f"{name} takes a Python integer of at most 63 bits and a sign, not one of {value.bit_length()} bits "
+                "and a sign: bring it as a float, or gather the integers, which may then be of any size"
+            )
         given = np.asarray(value)
         if given.dtype.hasobject:
             raise TypeError(f"{name} works on numbers and arrays of numbers, not on a {type(value).__name__}")
@@ -64,6 +71,7 @@ class Combination:
         if out is not None:
             check_out(name, given, out)
         self.op, self.mine, self.out, self._value = op, operand(op, given), out, value
+        self.exact = type(value) is int and can_overflow(op)
         self.scan, self.exclusive, self.reverse = name == "scan", exclusive, reverse
         self.name = _described(name, name_of(op), exclusive, reverse)
         self.identity = self._identity(identity) if exclusive else None
@@ -103,7 +111,10 @@ class Combination:
         span = self.span(edges, rank, len(arrays))
         if not span:
             return np.full(self.mine.shape, self.identity, self.mine.dtype)
-        return folded(self.op, [arrays[other] for other in span])
+        chosen = [arrays[other] for other in span]
+        if self.exact:
+            must_fit(self.name, self.op, chosen)
+        return folded(self.op, chosen)
 
     def given_back(self, total: Any) -> Any:
         """Return the result as the caller wants it: in ``out``, as an array for an array, or as a number."""

@@ -19,13 +19,11 @@ from ..port import Buffer
 from .along import Along
 from .combination import Combination, Out
 from .exchange import Exchange
-from .operators import LOGICAL, Operator
+from .operators import LOGICAL, WORD, Operator
 from .repeated import Repeated
 from .segments import NONE, Boundary
 from .stage import Stage
 from .tickets import Ticket, Tickets
-
-_WORD = 1 << 63
 
 
 class Combining:
@@ -145,7 +143,7 @@ def _key(value: Any, op: Operator, scan: bool, exclusive: bool, reverse: bool) -
         return None
     if kind is np.ndarray:
         return op, value.dtype, value.shape, scan, exclusive, reverse
-    if kind is float or (kind is int and -_WORD <= value < _WORD):
+    if kind is float or (kind is int and -WORD <= value < WORD):
         return op, kind, scan, exclusive, reverse
     return None
 

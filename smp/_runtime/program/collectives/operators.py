@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Operator = np.ufunc | Callable[[Any, Any], Any]
+WORD = 1 << 63
+"""The least integer that is too large for 64 bits with a sign."""
+_OF_INTEGERS: dict[Operator, Callable[[int, int], int]] = {np.add: operator.add, np.multiply: operator.mul}
+"""Operators whose results can be too large although no operand is, with Python's own, whose integers have no limit."""
 LOGICAL = (np.logical_and, np.logical_or, np.logical_xor)
 
 
@@ -38,6 +44,21 @@ def folded(op: Operator, arrays: Sequence[NDArray[Any]]) -> Any:
             for array in rest:
                 total = op(total, array)
     return total
+
+
+def can_overflow(op: Operator) -> bool:
+    """Return True if integers of Python, combined by an operator, can become too large for 64 bits."""
+    return op in _OF_INTEGERS
+
+
+def must_fit(name: str, op: Operator, numbers: Sequence[NDArray[Any]]) -> None:
+    """Raise `OverflowError` if integers, combined from the first to the last, do not fit into 64 bits with a sign."""
+    total = functools.reduce(_OF_INTEGERS[op], map(int, numbers))
+    if not -WORD <= total < WORD:
+        raise OverflowError(
+            f"{name} of Python integers on {len(numbers)} processors gives a number of {total.bit_length()} bits and a "
+            "sign, and it has room for 63; bring floats, or numbers of np.int64, which wrap around"
+        )
 
 
 def folds(op: Operator, arrays: NDArray[Any], spans: Sequence[range]) -> list[Any]:

@@ -60,6 +60,7 @@ class _Plan:
         self._asked, self._agreed, self._exchange, self._port = asked.without_value(), agreed, exchange, port
         self._slots, self._rank, self._fold = port.memory.slots, port.rank, port.memory.fold
         self._dtype, self._shape = mine.dtype, mine.shape
+        self._exact = asked.exact
         self._number = type(asked.value) is not np.ndarray  # the result is a number of Python
         self._traffic = asked.name, mine.itemsize, port.size * mine.nbytes, mine.nbytes
         self._views = []
@@ -102,6 +103,8 @@ class _Plan:
         else:
             plan, total = self._native
             self._fold(plan, turn)
+            if self._exact and self._plan[folds.WRAPPED]:
+                self._asked.of(arrays, None, self._rank)  # looks closely, and raises an error if it is so
             if out is None and not self._number:
                 total = total.copy()
         self._record(began)

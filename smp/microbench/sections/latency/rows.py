@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from smp._computer.documents import Count, NotNegative, Number, Record, Rows, Size
 from smp._computer.huge_pages import Pages
 from smp.profiles.records import Judged, Timed
@@ -52,7 +54,7 @@ class Latency(Judged):
     page_walk: Rows[OfArray]
     page_walk_ns: Number | None = None
     page_walk_bytes: Size | None = None
-    page_walk_from: str | None = None
+    page_walk_from: Literal["huge", "page_local"] | None = None
     shared_page_walk: Rows[OfArray]
     global_arrays: GlobalArrays | None = None
     line_bytes: Size | None = None

@@ -169,7 +169,7 @@ def _blocks(rows: Sequence[Cost], by_mpi: Sequence[ByMpi]) -> Table:
 
 def _vectors(p: int, rows: Sequence[Cost], by_mpi: Sequence[ByMpi]) -> Iterator[Table]:
     """Yield the tables of collectives of vectors: times, ratios to the floors, and ratios to MPI."""
-    known = {(OPERATIONS[row.what], row.words): row for row in rows}
+    known = {(OPERATIONS[row.what], row.words or 0): row for row in rows}
     names = [what for what in OPERATIONS if any(row.what == what for row in rows)]
     sizes = sorted({row.words or 0 for row in rows})
 
@@ -188,7 +188,7 @@ def _vectors(p: int, rows: Sequence[Cost], by_mpi: Sequence[ByMpi]) -> Iterator[
         ON_CM5,
         flagged(rows),
     )
-    floors = [[row for row in rows if row.words == size] for size in sizes]
+    floors = [[row for row in rows if (row.words or 0) == size] for size in sizes]
     below = [(FLOORS[same[0].floor], float(np.median([row.floor_ns for row in same]))) for same in floors]
     yield replace(
         times,
