@@ -149,7 +149,7 @@ def test_streams_have_numbers_if_a_processor_has_several() -> None:
 
 def test_names_of_what_the_program_makes_are_those_of_its_variables() -> None:
     def program(proc: smp.Processor) -> None:
-        own = proc.cells(1)
+        own = proc.cells(1, np.float64)
         values = proc.array(np.arange(3))
         own.writeef(0, 2.5)
         assert load(values.view, 2) == 0
