@@ -70,6 +70,42 @@ class Machine(MachineMemory):
         self._processors.close("close() was called or its with block has ended")
         self._finalizer.detach()
 
+    def restart(self) -> None:
+        """Start new processors in place of the old ones, also after a run has lost some of them.
+
+        Arrays and cells of this machine keep their values, and can be used as before.  Cells stay full or empty.  Call
+        it if the machine was closed because a processor was killed or did not stop in time, or to begin with fresh
+        processes.  It takes as long as to open a machine.
+
+        Raises
+        ------
+        MachineClosed
+            If the machine was closed by `close` or by the end of its ``with`` block.
+        MachineError
+            If the machine is running a program, or if the processors do not start.
+        Unsupported
+            On a machine of MPI.
+
+        Examples
+        --------
+        >>> import os, smp
+        >>> machine = smp.host(2)
+        >>> squares = machine.array([1, 4, 9])
+        >>> try:
+        ...     machine.run(lambda proc: os._exit(3))
+        ... except smp.ProcessorDied:
+        ...     machine.restart()
+        >>> machine.run(lambda proc, array: int(array.view.sum()), squares).results
+        [14, 14]
+        >>> machine.close()
+        """
+        if not self._busy.acquire(blocking=False):
+            raise MachineError("this machine is running a program: end it before you restart the machine")
+        try:
+            self._processors.restart()
+        finally:
+            self._busy.release()
+
     def __repr__(self) -> str:
         state = f"closed: {self._processors.closed}" if self._processors.closed else "ready"
         pages = ", memory in the system's pool of huge pages" if self._processors.pages == "pool" else ""

@@ -152,7 +152,7 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
         assert error.remote_traceback == ""
     else:
         told_once(error, f'File "{loops.__file__}", line {line} in fatal')
-    told = rf"{who} {what}; last seen at {LOOPS}:{line}, {where}; the machine is closed: open a new one"
+    told = rf"{who} {what}; last seen at {LOOPS}:{line}, {where}; the machine is closed: open a new one, or call machine\.restart\(\)"
     assert re.fullmatch(told, said), said
 
 

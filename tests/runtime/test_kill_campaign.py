@@ -65,7 +65,7 @@ def named(error: ProcessorDied, victim: int, size: int) -> None:
     here = rf"last seen at {re.escape(loops.__file__)}:\d+(, (in the \S+ phase of|after) superstep \d \('step \d'\))?"
     assert re.fullmatch(
         rf"processor {victim} of {size} was killed by SIGKILL \(9\) \(the kernel sends it when memory runs out: see "
-        rf"its log\); ({here}|it was idle); the machine is closed: open a new one",
+        rf"its log\); ({here}|it was idle); the machine is closed: open a new one, or call machine\.restart\(\)",
         str(error),
     ), str(error)
 

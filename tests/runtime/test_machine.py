@@ -607,7 +607,7 @@ def test_a_killed_fork_server_ends_its_machines_and_is_replaced(script: Script) 
     out, err = script(FORK_SERVER).communicate(timeout=60)
     assert err == ""
     reason = "the process that starts the processors was killed, and the processors ended with it"
-    told = [f"MachineError {reason}", f"MachineClosed this machine is closed: {reason}; open a new one with smp.host()"]
+    told = [f"MachineError {reason}", f"MachineClosed this machine is closed: {reason}; call machine.restart()"]
     assert out.splitlines() == [*told, "[]", *told, "[]", "[1]"]
 
 

@@ -273,6 +273,10 @@ class EmulatedProcessors:
                 f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
             )
 
+    def restart(self) -> None:
+        """Do nothing: each run makes new processors."""
+        self._must_be_open()
+
     def stop(self) -> None:
         """End the call that another thread is waiting for. That call then fails."""
         self._stopped = True

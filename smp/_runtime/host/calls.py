@@ -12,7 +12,7 @@ from typing import Any
 from smp.errors import MachineClosed, MachineError, ProgramError, SmpError, Unsupported, WaitTimeout
 
 from ..program.answers import Answer, Mismatched, Raised
-from ..program.failures import Death, Failure, RaisedBy, Unmatched
+from ..program.failures import CLOSED, Death, Failure, RaisedBy, Unmatched
 from ..program.place import Place
 from .pipe import Ready
 
@@ -37,6 +37,7 @@ class Calls(ABC):
 
     def __init__(self, kind: str, nodes: list[int]) -> None:
         self.kind, self.size, self.nodes, self.closed = kind, len(nodes), nodes, ""
+        self._new_one = self._remedy = f"open a new one with smp.{kind}()"
         self._owner = os.getpid()
         self._pending: set[int] = set()  # ranks that have not answered yet
         self._stopped = False
@@ -62,6 +63,16 @@ class Calls(ABC):
     def close(self, why: str, patience: float = GRACE) -> None:
         """End the processors and wait until they are gone; they get ``patience`` seconds to end by themselves."""
 
+    def _lose(self, why: str) -> None:
+        """End the processors after a call that has failed."""
+        self.close(why, patience=0.0)
+
+    def restart(self) -> None:
+        """Raise `Unsupported`: the memory of these processors ends with them."""
+        raise Unsupported(
+            f"machine.restart() needs memory that outlives the processors, as on smp.host(); {self._new_one}"
+        )
+
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
         """Raise `Unsupported`: no steps are kept."""
         why = f"the processors of the {self.kind} machine run at the same time, so there is no list of steps"
@@ -69,7 +80,7 @@ class Calls(ABC):
 
     def _must_be_open(self) -> None:
         if self.closed:
-            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.{self.kind}()")
+            raise MachineClosed(f"this machine is closed: {self.closed}; {self._remedy}")
         if os.getpid() != self._owner:
             raise MachineError(
                 f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
@@ -85,14 +96,14 @@ class Calls(ABC):
             if self._stopped:
                 why = "close() was called while its program ran"
                 raise MachineClosed(f"this machine was closed: {why}") from None
-            why = str(error).splitlines()[0].removesuffix("; the machine is closed: open a new one")
+            why = str(error).splitlines()[0].removesuffix(CLOSED)
             raise
         except (MachineError, KeyboardInterrupt) as error:
             why = str(error) or "Ctrl-C ended a run, and not all processors stopped by themselves"
             raise
         finally:
             if self._pending or len(self._alive()) < self.size:
-                self.close(why, patience=0.0)
+                self._lose(why)
 
     def _took(self, rank: int, answer: Answer | Ready, answers: dict[int, Answer | Ready]) -> Failure | None:
         """Take the answer of a processor; return the failure that it reports, if any."""

@@ -6,7 +6,7 @@
     GRACE later                   each worker that has not answered yet is killed, and the machine is closed
 
 A machine stays open if all its workers have answered, also after an exception.  A machine that has lost a worker is
-closed.
+closed.  Its memory stays until `Workers.close`, so that `Workers.restart` can give the same memory to new workers.
 
 Every 50 ms the parent also shows the lines that the processors have printed (see ``printed``).
 
@@ -46,6 +46,7 @@ from ..protocols.entry_points import core
 from ..protocols.placement import PLACEMENT_WORDS, TURNS_AT
 from ..shared_memory.last_seen import Board
 from ..shared_memory.layout import boards_at, clear_messages, header, introduce
+from ..shared_memory.restart import make_ready
 from .calls import GRACE, Calls
 from .deadlock import ProgressCheck
 from .pipe import Allocate, Ready
@@ -85,31 +86,42 @@ class Workers(Calls):
 
     def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
         super().__init__(kind, [0] * len(cpus))
+        self._make, self._cpus, self._spin = processes, cpus, spin
         core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:
-                self._workers = processes()
-                self._come_up(cpus, spin, ctrl_c)
-        except BaseException as error:
+                self._begin(ctrl_c)
+        except BaseException:
             self.close("it did not start", patience=0.0)
-            if isinstance(error, OSError):
-                why = f"{error.strerror}; use fewer, or raise the limits (ulimit)"
-                raise MachineError(f"{self.size} processors cannot be started: {why}") from error
             raise
 
-    def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
-        deadline = time.monotonic() + START
-        self._workers.prepare(ctrl_c, deadline)
+    def _begin(self, ctrl_c: HeldBack) -> None:
+        """Start the workers, on new memory or on that of the workers before them."""
+        try:
+            deadline = time.monotonic() + START
+            self._workers = self._make()
+            self._workers.prepare(ctrl_c, deadline)
+            if not hasattr(self, "segment"):
+                self._provide()
+            self._come_up(ctrl_c, deadline)
+        except OSError as error:
+            why = f"{error.strerror}; use fewer, or raise the limits (ulimit)"
+            raise MachineError(f"{self.size} processors cannot be started: {why}") from error
+
+    def _provide(self) -> None:
+        """Make the memory of the machine."""
         self.segment = Segment(header=header(self.size), pool=True)
         self.pages: str = self.segment.pages
         self._words = self.segment.words(0, wait.SHARED_WORDS)
         introduce(self._words, self.size)
         self._turns = self.segment.words(8 * TURNS_AT, PLACEMENT_WORDS - TURNS_AT)
-        self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
+        self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if self._spin else FEW)
         self._console = Console(self.segment, self.size)
-        for rank, cpu in enumerate(cpus):
+
+    def _come_up(self, ctrl_c: HeldBack, deadline: float) -> None:
+        for rank, cpu in enumerate(self._cpus):
             Board(self.segment, boards_at(rank)).starts()
-            spec = specification(rank, self.size, RETRIES if spin else 0, cpu)
+            spec = specification(rank, self.size, RETRIES if self._spin else 0, cpu)
             self._workers.start(rank, self.segment, spec)
         self._poll, self._sources = self._workers.polled()
         try:
@@ -292,6 +304,14 @@ class Workers(Calls):
 
     def close(self, why: str, patience: float = GRACE) -> None:
         with HeldBack():
+            self._lose(why, patience)
+            if hasattr(self, "segment"):
+                self.segment.close()
+                self._remedy = self._new_one
+                del self.segment, self._words, self._turns, self._console, self._threads  # arrays hold the rest
+
+    def _lose(self, why: str, patience: float = 0.0) -> None:
+        with HeldBack():
             if self.closed:
                 return
             self.closed = why
@@ -304,6 +324,24 @@ class Workers(Calls):
                     finally:
                         self._workers.close()
             if hasattr(self, "segment"):
-                self.segment.close()
+                self.segment.ended = True
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # for threads that wait in this process
-                del self.segment, self._words, self._turns, self._console  # the other memory belongs to its arrays
+                self._remedy = "call machine.restart()"
+
+    def restart(self) -> None:
+        if self.kind != "host":
+            super().restart()
+        with self._calling:
+            if not hasattr(self, "segment"):
+                self._must_be_open()
+            if os.getpid() == self._owner:
+                self._lose("it was restarted", GRACE)
+                make_ready(self.segment, self._threads, self.size)
+                self.closed, self._stopped, self.segment.ended = "", False, False
+            self._must_be_open()
+            try:
+                with HeldBack() as ctrl_c:
+                    self._begin(ctrl_c)
+            except BaseException:
+                self._lose("it did not start again")
+                raise

@@ -160,7 +160,7 @@ class Cells:
 
     def _is_closed(self) -> bool:
         """Return True if the machine of these cells is closed."""
-        return self._block.segment.file.closed
+        return self._block.segment.ended
 
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
         address, own = self._at(i), self._threads.own()

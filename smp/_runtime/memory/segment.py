@@ -85,6 +85,8 @@ class Segment:
         Offset of the first block of a new segment.
     allocations : int
         Number of blocks that were allocated so far.
+    ended : bool
+        Whether the processors of the machine have ended.
     """
 
     def __init__(self, fd: int | None = None, header: int = PAGE, pool: bool = False) -> None:
@@ -96,6 +98,7 @@ class Segment:
         about = os.fstat(self.file.fileno())
         self.size, self.id, self.start = about.st_size, about.st_ino, header
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
+        self.ended = False
         self.rank: int | None = None  # rank of the processor that this process is; None in the parent
         self.threads: Threads | None = None  # the threads of this process
         self.witness: Witness | None = None  # records how its arrays are used
@@ -218,6 +221,7 @@ class Segment:
 
     def close(self) -> None:
         """Close the descriptor; the memory is freed with the last array on it."""
+        self.ended = True
         self.file.close()
 
 

@@ -151,6 +151,10 @@ class WaitingThreads:
             self.rings.kept.append(cells)
         self.watched()
 
+    def known(self) -> list[Named]:
+        """Return the cells that this process has."""
+        return list(self._cells)
+
     def watched(self) -> None:
         """Start a watch in this process, if it is a processor's process and has none (see `watchdog`)."""
         if self._watch is None and self.rank >= 0:
@@ -166,7 +170,7 @@ class WaitingThreads:
 
     def _cell_at(self, address: int) -> str:
         """Return the name of the cell at an address; empty if this process has no such cell."""
-        return next((text for cells in list(self._cells) if (text := cells._named(address))), "")
+        return next((text for cells in self.known() if (text := cells._named(address))), "")
 
     def record(self) -> Rings:
         if self.rings is None:

@@ -29,6 +29,9 @@ from .messages.handlers import HandlerMismatch
 from .pickling import loads
 from .place import Place
 
+CLOSED = "; the machine is closed: open a new one, or call machine.restart()"
+"""End of the message of a run that has lost a processor."""
+
 QUIET = "quiet"
 """The collective of `Processor.quiet`, in which a program with messages ends."""
 _FRAME = re.compile(r'File "(.+)", line (\d+)')
@@ -95,7 +98,7 @@ class Death(Failure):
         who = f"processor {self.rank} of {size}"
         seen = "" if self._place is None else f"; last seen at {self._place}" if str(self._place) else "; it was idle"
         message = f"{who} {self._how()}{seen}"
-        error = ProcessorDied(message + "; the machine is closed: open a new one", self.rank, self._box)
+        error = ProcessorDied(message + CLOSED, self.rank, self._box)
         if self._box:
             error.add_note(f"On processor {self.rank}:\n{titled(self._box)}")
         return error
@@ -129,7 +132,7 @@ class Lost(Death):
 
     def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
         message = f"the connection to processor {self.rank} of {size}, on another computer, was lost"
-        return ProcessorDied(message + "; the machine is closed: open a new one", self.rank, "")
+        return ProcessorDied(message + CLOSED, self.rank, "")
 
 
 class CutOff(Death):
@@ -142,7 +145,7 @@ class CutOff(Death):
     def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
         message = f"no message has passed between processors {self._other} and {self.rank} of {size} for "
         message += f"{self._seconds:g} s (patience): the network between their computers was lost"
-        return ProcessorDied(message + "; the machine is closed: open a new one", self.rank, "")
+        return ProcessorDied(message + CLOSED, self.rank, "")
 
 
 class Unmatched(Failure):

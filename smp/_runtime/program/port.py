@@ -359,6 +359,9 @@ class Processors(Protocol):
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
         """Return the steps of the last run."""
 
+    def restart(self) -> None:
+        """Start new processors in place of the old ones, which may have ended; see `Machine.restart`."""
+
     def stop(self) -> None:
         """End a call that another thread waits for, and wait until it has ended; no further call begins."""
 

@@ -129,6 +129,9 @@ class MessageProcessors:
             "processors that run at the same time leave no list of steps; smp.emulated(..., trace=True) keeps one"
         )
 
+    def restart(self) -> None:
+        raise Unsupported("the memory of these processors ends with them; open a new machine")
+
     def stop(self) -> None:
         self._stopped = True
         if self._calling.acquire(timeout=2 * GRACE):
