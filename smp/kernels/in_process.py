@@ -22,9 +22,12 @@ from .. import Machine, host
 from .._computer.interrupt import HeldBack
 from .._computer.limits import usable_cpus
 from .._runtime.machine import current_machine
+from .._runtime.program.processor import checked_number
 
 R = TypeVar("R")
 
+MOST_THREADS = 256
+"""Most threads that a caller may request; each has counters of its own."""
 _NAME = "smp kernel"  # known to `watchdog.OURS`: these threads cannot end a deadlock
 _lock = threading.Lock()
 _threads: concurrent.futures.ThreadPoolExecutor | None = None
@@ -54,6 +57,40 @@ def streams_for(machine: Machine | None) -> int:
 def _cpus(affinity: frozenset[int], second: int) -> int:
     """Return the number of usable CPUs, kept for a second because the look-up takes a tenth of a millisecond."""
     return len(usable_cpus())
+
+
+def check_threads(threads: int | None, form: str, here: bool, alone: bool = False) -> None:
+    """Check a number of threads that a caller requests.
+
+    Parameters
+    ----------
+    threads : int or None
+        None leaves the number to the kernel.
+    form : str
+        The form that the caller has chosen, as it is written in the call.
+    here : bool
+        Whether the form runs in the calling process.
+    alone : bool
+        Whether the form runs in the calling thread alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number of threads, or if the form cannot use it.
+    """
+    if threads is None:
+        return
+    checked_number("threads", threads, MOST_THREADS)
+    if not here:
+        raise ValueError(
+            f"threads={threads} cannot be given with {form}, which runs on the processors of a machine: leave threads "
+            f"out, and give a machine, as in machine=smp.host({threads})"
+        )
+    if alone and threads > 1:
+        raise ValueError(
+            f"threads={threads} cannot be given with {form}, which runs in the calling thread alone: leave threads "
+            "out, or choose another form"
+        )
 
 
 def opened(machine: Machine | None) -> contextlib.AbstractContextManager[Machine]:

@@ -32,6 +32,7 @@ def test_a_program_runs_on_as_many_processors_as_it_is_given(nothing_left: None)
     run = smp.run(lambda proc, x, *, y: (proc.rank, proc.size, x + y), 3, 1, y=2)
     assert run.results == [(0, 3, 3), (1, 3, 3), (2, 3, 3)]
     assert isinstance(run, smp.Run)
+    assert smp.run(lambda proc: proc.rank, processors=2).results == [0, 1]
 
 
 @pytest.mark.parametrize("given", [(), (None,)])

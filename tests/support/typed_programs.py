@@ -75,6 +75,7 @@ def right(machine: smp.Machine, floats: smp.GlobalArray[np.float64], numbers: li
 def right_in_one_call(data: NDArray[np.float64], items: list[str]) -> None:
     assert_type(smp.run(several, 2, 1, 2).results, list[int])
     assert_type(smp.run(several).results, list[int])
+    assert_type(smp.run(several, processors=2, timeout=5).results, list[int])
     assert_type(smp.run(several, None, 1, timeout=5), smp.Run[int])
     assert_type(smp.run(named, 2, 1, scale=2).results, list[str])
     assert_type(smp.map(len, items), list[int])

@@ -20,16 +20,16 @@ Result = TypeVar("Result")
 @overload
 def run(
     program: Callable[Concatenate[Processor, Parameters], Result],
-    processors: int | None = None,
     /,
+    processors: int | None = None,
     *args: Parameters.args,
     **kwargs: Parameters.kwargs,
 ) -> Run[Result]: ...
 @overload
 def run(
     program: Callable[[Processor, *Arguments], Result],
-    processors: int | None = None,
     /,
+    processors: int | None = None,
     *args: *Arguments,
     streams: int | None = None,
     timeout: float | None = None,
@@ -44,7 +44,7 @@ def run(
     logging: Collection[str] = (),
 ) -> Run[Result]: ...
 def run(  # type: ignore[misc]  # the options are in the second form, where the arguments by name are not
-    program: Callable[..., Any], processors: int | None = None, /, *args: Any, **kwargs: Any
+    program: Callable[..., Any], /, processors: int | None = None, *args: Any, **kwargs: Any
 ) -> Run[Any]:
     """Open this computer as a machine, run a program on it, and close it.
 

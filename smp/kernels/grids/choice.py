@@ -46,7 +46,12 @@ ALONE = "(columns - 2) * (rows > floor(rows / 2) * 2)"
 
 
 def way(
-    shape: tuple[int, ...], kind: str, iterations: int, depth: int | None, machine: Machine | None
+    shape: tuple[int, ...],
+    kind: str,
+    iterations: int,
+    depth: int | None,
+    machine: Machine | None,
+    threads: int | None = None,
 ) -> dict[str, Any]:
     """Return the keyword arguments with which `relax_here` should relax a grid.
 
@@ -60,16 +65,18 @@ def way(
         If it is given, it is used, and models are not asked.
     machine : Machine, optional
         Determines the largest number of streams, see `streams_for`.
+    threads : int, optional
+        Largest number of streams, instead of the machine's.
     """
     cells = shape[0] * shape[1]
     if depth is None and cells * iterations >= WORTH_CHOOSING:
-        streams = streams_for(machine)
+        streams = threads or streams_for(machine)
         library = relaxations(kind, streams)
         if library.models:
             chosen = library.best(*shape, iterations)
             return {"depth": 0, **chosen.keywords, "streams": streams if chosen.name == "all" else 1, "least": 0}
     worth = cells * min(iterations, CHECK) >= WORTH_STREAMS
-    return {"depth": depth, "streams": streams_for(machine) if worth else 1}
+    return {"depth": depth, "streams": threads or streams_for(machine) if worth else 1}
 
 
 @functools.lru_cache

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from smp import Machine
 from smp.errors import NotConverged, ProcessorRaised
 
-from ..in_process import opened
+from ..in_process import check_threads, opened
 from .blocked import relax_here
 from .choice import way
 from .layout_choice import best_layout
@@ -49,6 +49,7 @@ def relax(
     layout: str = "auto",
     blocks: tuple[int, int] | None = None,
     depth: int | None = None,
+    threads: int | None = None,
     out: NDArray[Any] | None = None,
     full_output: Literal[False] = False,
 ) -> NDArray[Any]: ...
@@ -63,6 +64,7 @@ def relax(
     layout: str = "auto",
     blocks: tuple[int, int] | None = None,
     depth: int | None = None,
+    threads: int | None = None,
     out: NDArray[Any] | None = None,
     full_output: Literal[True],
 ) -> tuple[NDArray[Any], Relaxed]: ...
@@ -78,6 +80,7 @@ def relax(
     layout: str = "auto",
     blocks: tuple[int, int] | None = None,
     depth: int | None = None,
+    threads: int | None = None,
     out: NDArray[Any] | None = None,
     full_output: bool = False,
 ) -> NDArray[Any] | tuple[NDArray[Any], Relaxed]:
@@ -108,6 +111,10 @@ def relax(
     depth : int, optional
         Largest number of iterations in one pass over the grid, for "auto".  By default the number that is predicted to
         be the fastest.
+    threads : int, optional
+        Number of streams, for "auto": threads of the calling process, which share the rows out.  It uses fewer if that
+        is faster, or if there are not enough rows.  By default it is as described above.  If there are more threads
+        than CPUs, they take turns.
     out : ndarray of the grid's shape and dtype, optional
         Array for the result.  It may be the grid itself, which saves a copy.
     full_output : bool
@@ -126,7 +133,7 @@ def relax(
         The limit of iterations is reached, or a cell has become NaN; ``out`` then holds the last iterate.
     TypeError, ValueError
         The grid is complex or not two-dimensional, ``out`` does not fit, there is no such layout, ``blocks`` or
-        ``depth`` does not go with the layout, or a number is out of range.
+        ``depth`` or ``threads`` does not go with the layout, or a number is out of range.
 
     Notes
     -----
@@ -177,11 +184,12 @@ def relax(
         )
     if depth is not None and depth < 1:
         raise ValueError(f"depth, the number of iterations in a pass, must be at least 1, not {depth}")
+    check_threads(threads, f"layout={layout!r}", layout == "auto")
     result = _target(given, out)
     if layout != "auto":
         done, change = _relaxed_on(machine, result, layout, blocks, degree, tolerance, limit)
     else:
-        done, change = _relaxed_here(machine, result, depth, degree, tolerance, limit)
+        done, change = _relaxed_here(machine, threads, result, depth, degree, tolerance, limit)
     if tolerance is not None:
         check_converged(done, change, tolerance)
     return (result, Relaxed(done, change, degree)) if full_output else result
@@ -228,13 +236,20 @@ def _target(grid: Grid, out: NDArray[Any] | None) -> Grid:
 
 
 def _relaxed_here(
-    machine: Machine | None, result: Grid, depth: int | None, omega: float, tolerance: float | None, limit: int
+    machine: Machine | None,
+    threads: int | None,
+    result: Grid,
+    depth: int | None,
+    omega: float,
+    tolerance: float | None,
+    limit: int,
 ) -> tuple[int, float]:
     """Relax in place, through a copy if compiled loops would not take the array."""
     work = np.require(result, None, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE", "ENSUREARRAY"])
     kind = work.dtype.type
     factors = float(kind(omega / 4)), float(kind(1 - omega))
-    how = way(work.shape, work.dtype.name, limit if tolerance is None else min(limit, CHECK), depth, machine)
+    look = limit if tolerance is None else min(limit, CHECK)
+    how = way(work.shape, work.dtype.name, look, depth, machine, threads)
     done, change = relax_here(work, limit, tolerance, *factors, **how)
     if not np.may_share_memory(work, result):
         np.copyto(result, work)

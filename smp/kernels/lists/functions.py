@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from smp import GlobalArray, Machine
 from smp._runtime.program.processor import share
 
-from ..in_process import opened, side_by_side, streams_for
+from ..in_process import check_threads, opened, side_by_side, streams_for
 from .fast import rank_fast
 from .forms import FORMS, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
@@ -42,7 +42,12 @@ WORTH_CHOOSING = 32_768
 
 
 def rank_list(
-    successor: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto", from_tail: bool = False
+    successor: ArrayLike,
+    *,
+    machine: Machine | None = None,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    from_tail: bool = False,
 ) -> Nodes:
     """Return the distance of every node of a linked list from the head.
 
@@ -64,6 +69,9 @@ def rank_list(
         of nodes and by a sample of how the list lies in memory.  From 32,768 nodes on, "auto" is then the predicted
         fastest of "serial", "fast" on one stream, and "fast" on all streams; asking the models takes 10 to 30 us.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
+    threads : int, optional
+        Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
+        that is faster.  By default it is as described above.  If there are more threads than CPUs, they take turns.
     from_tail : bool
         Return the distance to the tail instead of the distance from the head.
 
@@ -79,7 +87,8 @@ def rank_list(
         cycle.  The message names a node.  Checking a valid list costs one pass in memory order, under a nanosecond per
         node.  Finding out why an array is not a list takes O(n log n).
     TypeError, ValueError
-        The successors are not integers or not one-dimensional, or there is no such algorithm.
+        The successors are not integers or not one-dimensional, or there is no such algorithm.  Also if ``threads`` is
+        not a whole number from 1 to 256, if it is given with an SPMD program, or if it is more than 1 with "serial".
 
     Notes
     -----
@@ -98,8 +107,8 @@ def rank_list(
     smp.errors.InvalidList: not a linked list: node 1 lies on a cycle, which never reaches the tail 2
     """
     nodes = _checked(successor)
-    if _runs_here(algorithm, len(nodes)):
-        return _ranked_here(algorithm, nodes, machine, from_tail)
+    if _runs_here(algorithm, len(nodes), threads):
+        return _ranked_here(algorithm, nodes, machine, from_tail, threads)
     with opened(machine) as chosen:
         ranks = _ranked_on(chosen, nodes, from_tail, algorithm)
         return np.array(ranks.view)
@@ -112,12 +121,13 @@ def scan_list(
     *,
     machine: Machine | None = None,
     algorithm: str = "auto",
+    threads: int | None = None,
 ) -> NDArray[Any]:
     """Return the inclusive scan of values along a linked list.
 
     Parameters
     ----------
-    successor, machine, algorithm
+    successor, machine, algorithm, threads
         As for `rank_list`.
     values : array of shape (n,)
         One value for each node.
@@ -153,9 +163,9 @@ def scan_list(
             f"values has shape {given.shape}, but the list has {len(nodes)} nodes: give one value per node"
         )
     dtype = _accumulated(op, given)
-    if _runs_here(algorithm, len(nodes)):
-        ranks = _ranked_here(algorithm, nodes, machine, from_tail=False)
-        return _scanned_here(op, ranks, given, _streams(len(nodes), machine))
+    if _runs_here(algorithm, len(nodes), threads):
+        ranks = _ranked_here(algorithm, nodes, machine, False, threads)
+        return _scanned_here(op, ranks, given, _streams(algorithm, len(nodes), machine, threads))
     with opened(machine) as chosen:
         found = _ranked_on(chosen, nodes, False, algorithm)
         scanned = chosen.empty(len(nodes), dtype)
@@ -178,25 +188,26 @@ def _checked(successor: ArrayLike) -> Nodes:
     return np.require(given, np.int32 if narrow else np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
 
 
-def _runs_here(algorithm: str, n: int) -> bool:
+def _runs_here(algorithm: str, n: int, threads: int | None) -> bool:
     """Return True if an algorithm runs in this process; every algorithm does if there are no nodes."""
     known = dict.fromkeys((*_HERE, *FORMS, "program"))
     if algorithm not in known:
         raise ValueError(f"unknown algorithm {algorithm!r}; choose one of {', '.join(known)}")
+    check_threads(threads, f"algorithm={algorithm!r}", algorithm in _HERE, algorithm == "serial")
     return algorithm in _HERE or n == 0
 
 
-def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool) -> Nodes:
+def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool, threads: int | None) -> Nodes:
     """Rank a list in this process; "auto" asks the models if there are any and the list is long enough."""
     n = len(nodes)
     if algorithm == "auto" and n >= WORTH_CHOOSING:
-        library = _libraries().rankings(streams_for(machine))
+        library = _libraries().rankings(threads or streams_for(machine))
         if library.models:
             ranks: Nodes = library(nodes, from_tail)
             return ranks
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
         return rank_here(nodes, from_tail)
-    return rank_fast(nodes, _streams(n, machine), from_tail)
+    return rank_fast(nodes, _streams(algorithm, n, machine, threads), from_tail)
 
 
 @functools.cache
@@ -205,8 +216,11 @@ def _libraries() -> ModuleType:
     return importlib.import_module(".choice", __package__)
 
 
-def _streams(n: int, machine: Machine | None) -> int:
-    return streams_for(machine) if n >= WORTH_STREAMS else 1
+def _streams(algorithm: str, n: int, machine: Machine | None, threads: int | None) -> int:
+    """Return the number of streams, which is the caller's if it names an algorithm as well."""
+    if threads and algorithm != "auto":
+        return threads
+    return threads or streams_for(machine) if n >= WORTH_STREAMS else 1
 
 
 def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int) -> NDArray[Any]:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from smp import Machine
 
-from ..in_process import opened, streams_for
+from ..in_process import check_threads, opened, streams_for
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
 from .fast import MOST_KEYS, argsort_fast, repeats, sort_fast
@@ -38,7 +38,12 @@ _NATIVE = frozenset(DTYPES)
 
 
 def sort(
-    keys: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto", out: Keys | None = None
+    keys: ArrayLike,
+    *,
+    machine: Machine | None = None,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    out: Keys | None = None,
 ) -> NDArray[Any]:
     """Return the keys in ascending order with NaN last, like `numpy.sort` but on more than one CPU.
 
@@ -61,6 +66,10 @@ def sort(
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
+    threads : int, optional
+        Number of streams of the fast forms: threads of the calling process, which share the keys out.  "auto" may use
+        fewer, if that is faster.  By default it is that of the CPUs or of the machine's processors.  If there are more
+        threads than CPUs, they take turns.
     out : ndarray of shape (n,) and the keys' dtype, optional
         Array for the result.  If it is ``keys`` itself, the keys are sorted in place.
 
@@ -77,7 +86,8 @@ def sort(
         the algorithm is "counting".
     ValueError
         The keys are not one-dimensional, there is no such algorithm, ``out`` has another length or is read-only, or the
-        range of the keys is too wide for "counting".
+        range of the keys is too wide for "counting".  Also if ``threads`` is not from 1 to 256, if it is given with an
+        SPMD program, or if it is more than 1 with "numpy".
 
     Notes
     -----
@@ -91,29 +101,32 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if algorithm == "auto" and out is None and _is_short(keys, WORTH_A_LOOK):
+    if algorithm == "auto" and threads is None and out is None and _is_short(keys, WORTH_A_LOOK):
         made: NDArray[Any] = keys.copy()
         made.sort()
         return made
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
+    check_threads(threads, f"algorithm={algorithm!r}", algorithm in HERE, algorithm == "numpy")
     result = np.empty(len(given), given.dtype.newbyteorder("=")) if out is None else _checked_out(out, given)
     if algorithm in FORMS or algorithm == "program":
         _run(algorithm, given, result, machine)
     elif algorithm == "counting":
-        _count(given, result, machine)
+        _count(given, result, threads or streams_for(machine))
     elif algorithm == "auto":
-        _sort(given, result, streams_for(machine))
+        _sort(given, result, threads or streams_for(machine))
     else:
-        sort_fast(given, result, 1 if algorithm == "numpy" else streams_for(machine), algorithm)
+        sort_fast(given, result, 1 if algorithm == "numpy" else threads or streams_for(machine), algorithm)
     return result
 
 
-def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto") -> NDArray[np.int64]:
+def argsort(
+    keys: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto", threads: int | None = None
+) -> NDArray[np.int64]:
     """Return the order that sorts the keys, like `numpy.argsort` but on more than one CPU.
 
     Parameters
     ----------
-    keys, machine
+    keys, machine, threads
         As for `sort`.
     algorithm : {"auto", "numpy", "partition"}
         "auto" is "numpy" below 1 MiB of keys.  Above, it chooses by models, as `sort` does.  Without models, it is
@@ -140,9 +153,11 @@ def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str =
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if algorithm == "auto" and _is_short(keys, WORTH_A_LOOK_FOR_ORDER):
+    if algorithm == "auto" and threads is None and _is_short(keys, WORTH_A_LOOK_FOR_ORDER):
         return np.argsort(keys).astype(np.int64, copy=False)
-    given, streams = _checked(keys, algorithm, ARGSORTS), streams_for(machine)
+    given = _checked(keys, algorithm, ARGSORTS)
+    check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
+    streams = threads or streams_for(machine)
     if algorithm == "auto" and given.nbytes >= WORTH_A_LOOK_FOR_ORDER and len(given) <= MOST_KEYS:
         library = argsort_library(given.dtype, streams)
         if library.models:
@@ -181,7 +196,7 @@ def _checked_out(out: Keys, keys: Keys) -> Keys:
     return out
 
 
-def _count(keys: Keys, out: Keys, machine: Machine | None) -> None:
+def _count(keys: Keys, out: Keys, streams: int) -> None:
     if keys.dtype.kind == "f":
         raise TypeError(f"counting takes integers, not {keys.dtype}; use algorithm='partition' for these")
     if len(keys):
@@ -191,7 +206,7 @@ def _count(keys: Keys, out: Keys, machine: Machine | None) -> None:
                 f"counting takes a range of up to {WIDEST:,} integers, but the keys lie between {lowest} and "
                 f"{highest}; use algorithm='partition', which takes any"
             )
-        sort_by_counting(keys, lowest, highest - lowest + 1, out, streams_for(machine))
+        sort_by_counting(keys, lowest, highest - lowest + 1, out, streams)
 
 
 def _sort(keys: Keys, out: Keys, streams: int) -> None:
