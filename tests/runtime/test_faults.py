@@ -27,6 +27,7 @@ import smp
 from smp import errors
 from smp._runtime.host import processes, workers
 from smp._runtime.host.pipe import Line
+from smp._runtime.program.failures import CLOSED
 from smp._runtime.protocols import stream_slots
 from smp.errors import (
     Aborted,
@@ -152,7 +153,7 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
         assert error.remote_traceback == ""
     else:
         told_once(error, f'File "{loops.__file__}", line {line} in fatal')
-    told = rf"{who} {what}; last seen at {LOOPS}:{line}, {where}; the machine is closed: open a new one, or call machine\.restart\(\)"
+    told = rf"{who} {what}; last seen at {LOOPS}:{line}, {where}{re.escape(CLOSED)}"
     assert re.fullmatch(told, said), said
 
 
