@@ -48,6 +48,7 @@ from ..shared_memory.last_seen import Board
 from ..shared_memory.layout import boards_at, clear_messages, header, introduce
 from .calls import GRACE, Calls
 from .deadlock import ProgressCheck
+from .pinning import Pinned
 from .pipe import Allocate, Ready
 from .printed import Console
 from .processes import Processes
@@ -69,10 +70,8 @@ class Workers(Calls):
         Name of the kind of machine; the function ``smp.KIND`` opens one.
     processes : callable
         Returns the processes.
-    cpus : sequence of int or None
-        CPU of each worker; None for a worker that may move.
-    spin : bool
-        Whether waits spin before they block.
+    pinned : Pinned
+        The CPUs of the workers, and whether waits spin before they block.
 
     Raises
     ------
@@ -83,13 +82,14 @@ class Workers(Calls):
     first_touch = True
     account = NOTHING
 
-    def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
-        super().__init__(kind, [0] * len(cpus))
+    def __init__(self, kind: str, processes: Callable[[], Processes], pinned: Pinned) -> None:
+        super().__init__(kind, [0] * len(pinned.places))
+        self._claims = pinned.claims
         core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:
                 self._workers = processes()
-                self._come_up(cpus, spin, ctrl_c)
+                self._come_up(pinned.places, pinned.roomy, ctrl_c)
         except BaseException as error:
             self.close("it did not start", patience=0.0)
             if isinstance(error, OSError):
@@ -294,15 +294,23 @@ class Workers(Calls):
             if self.closed:
                 return
             self.closed = why
-            if hasattr(self, "_workers"):  # otherwise there are no processes yet
-                if os.getpid() != self._owner:
-                    self._workers.forget()
-                else:
-                    try:
-                        self._workers.bury(patience, self._kill)
-                    finally:
-                        self._workers.close()
+            try:
+                self._end(patience)
+            finally:
+                self._claims.release()
             if hasattr(self, "segment"):
                 self.segment.close()
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # for threads that wait in this process
                 del self.segment, self._words, self._turns, self._console  # the other memory belongs to its arrays
+
+    def _end(self, patience: float) -> None:
+        """End the processes, or forget them in a forked copy of the process that opened the machine."""
+        if not hasattr(self, "_workers"):  # there are no processes yet
+            return
+        if os.getpid() != self._owner:
+            self._workers.forget()
+            return
+        try:
+            self._workers.bury(patience, self._kill)
+        finally:
+            self._workers.close()
