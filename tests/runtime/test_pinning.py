@@ -1,5 +1,6 @@
 """Machines of one user that are open together run on different CPUs, as far as there are enough."""
 
+import concurrent.futures
 import contextlib
 import logging
 import os
@@ -14,7 +15,7 @@ import pytest
 from support.machines import Script
 
 import smp
-from smp._computer.limits import usable_cpus
+from smp._computer.limits import measuring_cpus, usable_cpus
 from smp._runtime.host import pinning
 from smp._runtime.host.claims import folder
 from smp._runtime.host.pinning import pinned
@@ -161,6 +162,29 @@ def test_named_cpus_are_claimed_for_other_processes(caplog: pytest.LogCaptureFix
     named[0].claims.release()
     assert elsewhere(1, cpus[1:]) == 0
     assert not caplog.records
+
+
+def test_measurements_are_pinned_to_the_first_cpus_in_any_case(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(script, len(CPUS))
+    monkeypatch.setenv("SMP_PIN", "0")
+    with smp.host(1, pin=measuring_cpus(1)) as machine:
+        assert places(machine) == [CPUS[:1]]
+    assert measuring_cpus(len(CPUS)) == CPUS
+    assert measuring_cpus(len(CPUS) + 1) is False
+
+
+def test_machines_that_are_opened_by_threads_run_on_different_cpus() -> None:
+    """The threads open and close them all the time."""
+
+    def open_and_close(_: int) -> list[int | None]:
+        found = [pinned(1, range(100), None) for _ in range(8)]
+        taken = [one.places[0] for one in found]
+        for one in found:
+            one.claims.release()
+        return taken if len(set(taken)) == 8 else []
+
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(open_and_close, range(200)))
 
 
 def test_machines_share_the_only_cpu(caplog: pytest.LogCaptureFixture) -> None:

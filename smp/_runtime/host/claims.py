@@ -16,10 +16,12 @@ import fcntl
 import os
 import stat
 import tempfile
+import threading
 import weakref
 from pathlib import Path
 
 _held: weakref.WeakSet[Claims] = weakref.WeakSet()
+_lock = threading.Lock()  # no claims are added while they are listed
 
 
 class Claims:
@@ -41,7 +43,8 @@ class Claims:
         self._named = named
         self._files: list[int] = []
         self._owner = os.getpid()
-        _held.add(self)
+        with _lock:
+            _held.add(self)
 
     def take(self, cpu: int, layer: int = 0) -> bool:
         """Claim a CPU, and return whether it was free.
@@ -58,7 +61,9 @@ class Claims:
             If this user has no folder for claims.
         """
         if not self._named:
-            layer += sum(other._named and other._owner == self._owner and cpu in other.cpus for other in list(_held))
+            with _lock:
+                others = list(_held)
+            layer += sum(other._named and other._owner == self._owner and cpu in other.cpus for other in others)
         path = folder() / (f"cpu-{cpu}.{layer}" if layer else f"cpu-{cpu}")
         self._files.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         try:
@@ -109,6 +114,8 @@ def folder() -> Path:
 
 
 def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
     for claims in list(_held):
         claims.release()
 
