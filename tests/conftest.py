@@ -34,6 +34,8 @@ RUNNERS = frozenset(sys._current_frames()) - {MAIN}
 """Threads of the test runner: one that gets its orders, if the tests run in several processes."""
 os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 """A folder for the tests, so that no test reads or replaces the user's own profile or models."""
+os.environ["XDG_RUNTIME_DIR"] = os.devnull
+"""No folder for claims of CPUs, because other tests keep machines open, also in other processes."""
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell that runs the tests in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests send it, and wait for its effect
 os.environ["COLUMNS"] = "100"

@@ -54,6 +54,15 @@ def usable_cpus(root: Path = ROOT, allowed: Collection[int] | None = None) -> li
     return cpus if share is None else cpus[: max(1, int(share))]
 
 
+def measuring_cpus(size: int) -> list[int] | bool:
+    """Return the CPUs on which processors that are measured are pinned, as ``pin=`` takes them: always the first ones.
+
+    It is False if there are fewer: then the processors have to move.
+    """
+    cpus = usable_cpus()
+    return cpus[:size] if size <= len(cpus) else False
+
+
 def places_of(size: int, cpus: Sequence[int], pin: bool | Sequence[int] | None) -> list[int | None]:
     """Return the CPU to which each processor is pinned, or None for a processor that may move; see `smp.host`."""
     if pin is True or (pin is None and size <= len(cpus)):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._computer.limits import places_of, usable_cpus
+from .._computer.limits import usable_cpus
 from ..errors import Unsupported
 from .emulated.networks.kinds import Kind, checked_network
 from .machine import Machine
@@ -44,7 +44,9 @@ def host(
         first.  ``spawn`` starts a fresh interpreter for each worker.  ``fork`` copies this process as it is, with its
         modules, which is unsafe while other threads run.
     pin : bool or sequence of int, optional
-        Whether each processor stays on a CPU of its own; by default if there are enough.  A sequence names the CPUs.
+        Whether each processor stays on a CPU of its own; by default if enough are free, that is, not claimed by other
+        open machines of this user, and ``SMP_PIN`` is not 0.  True shares CPUs if too few are free.  A sequence names
+        the CPUs.
 
     Returns
     -------
@@ -66,13 +68,12 @@ def host(
     cpus = usable_cpus()
     size = len(cpus) if processors is None else checked_number("processors", processors)
     team = checked_number("streams", streams)
-    places = places_of(size, cpus, pin)
-    roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
+    from .host.pinning import pinned
     from .host.processes import WorkerProcesses
     from .host.workers import Workers
 
     method = "forkserver" if start is None else start
-    return Machine(Workers("host", lambda: WorkerProcesses(method), places, roomy), team)
+    return Machine(Workers("host", size, lambda: WorkerProcesses(method), lambda: pinned(size, cpus, pin)), team)
 
 
 def mpi(

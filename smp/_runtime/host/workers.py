@@ -49,6 +49,7 @@ from ..shared_memory.layout import boards_at, clear_messages, header, introduce
 from ..shared_memory.restart import make_ready
 from .calls import GRACE, Calls
 from .deadlock import ProgressCheck
+from .pinning import Pinned
 from .pipe import Allocate, Ready
 from .printed import Console
 from .processes import Processes
@@ -70,10 +71,10 @@ class Workers(Calls):
         Name of the kind of machine; the function ``smp.KIND`` opens one.
     processes : callable
         Returns the processes.
-    cpus : sequence of int or None
-        CPU of each worker; None for a worker that may move.
-    spin : bool
-        Whether waits spin before they block.
+    size : int
+        Number of workers.
+    pinned : callable
+        Returns the CPUs of the workers, and whether waits spin before they block.
 
     Raises
     ------
@@ -84,9 +85,9 @@ class Workers(Calls):
     first_touch = True
     account = NOTHING
 
-    def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
-        super().__init__(kind, [0] * len(cpus))
-        self._make, self._cpus, self._spin = processes, cpus, spin
+    def __init__(self, kind: str, size: int, processes: Callable[[], Processes], pinned: Callable[[], Pinned]) -> None:
+        super().__init__(kind, [0] * size)
+        self._make, self._pin = processes, pinned
         core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:
@@ -99,6 +100,7 @@ class Workers(Calls):
         """Start the workers, on new memory or on that of the workers before them."""
         try:
             deadline = time.monotonic() + START
+            self._pinned = self._pin()
             self._workers = self._make()
             self._workers.prepare(ctrl_c, deadline)
             if not hasattr(self, "segment"):
@@ -115,13 +117,15 @@ class Workers(Calls):
         self._words = self.segment.words(0, wait.SHARED_WORDS)
         introduce(self._words, self.size)
         self._turns = self.segment.words(8 * TURNS_AT, PLACEMENT_WORDS - TURNS_AT)
-        self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if self._spin else FEW)
+        self.segment.threads = self._threads = WaitingThreads(self.segment, -1, FEW)
         self._console = Console(self.segment, self.size)
 
     def _come_up(self, ctrl_c: HeldBack, deadline: float) -> None:
-        for rank, cpu in enumerate(self._cpus):
+        roomy = self._pinned.roomy
+        self._threads.retries = RETRIES if roomy else FEW
+        for rank, cpu in enumerate(self._pinned.places):
             Board(self.segment, boards_at(rank)).starts()
-            spec = specification(rank, self.size, RETRIES if self._spin else 0, cpu)
+            spec = specification(rank, self.size, RETRIES if roomy else 0, cpu)
             self._workers.start(rank, self.segment, spec)
         self._poll, self._sources = self._workers.polled()
         try:
@@ -315,18 +319,16 @@ class Workers(Calls):
             if self.closed:
                 return
             self.closed = why
-            if hasattr(self, "_workers"):  # otherwise there are no processes yet
-                if os.getpid() != self._owner:
-                    self._workers.forget()
-                else:
-                    try:
-                        self._workers.bury(patience, self._kill)
-                    finally:
-                        self._workers.close()
+            try:
+                self._end(patience)
+            finally:
+                if hasattr(self, "_pinned"):
+                    self._pinned.claims.release()
             if hasattr(self, "segment"):
                 self.segment.ended = True
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # for threads that wait in this process
-                self._remedy = "call machine.restart()"
+                if self.kind == "host":
+                    self._remedy = "call machine.restart()"
 
     def restart(self) -> None:
         if self.kind != "host":
@@ -345,3 +347,15 @@ class Workers(Calls):
             except BaseException:
                 self._lose("it did not start again")
                 raise
+
+    def _end(self, patience: float) -> None:
+        """End the processes, or forget them in a forked copy of the process that opened the machine."""
+        if not hasattr(self, "_workers"):  # there are no processes yet
+            return
+        if os.getpid() != self._owner:
+            self._workers.forget()
+            return
+        try:
+            self._workers.bury(patience, self._kill)
+        finally:
+            self._workers.close()

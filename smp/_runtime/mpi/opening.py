@@ -9,8 +9,9 @@ import time
 from collections.abc import Sequence
 
 from smp._computer.interrupt import HeldBack
-from smp._computer.limits import places_of, usable_cpus
+from smp._computer.limits import usable_cpus
 
+from ..host.pinning import pinned
 from ..host.workers import START, Workers
 from ..nodes.layout import Nodes
 from ..nodes.parent import NodesParent
@@ -50,15 +51,14 @@ def opened(
         try:
             ranks.prepare(ctrl_c, time.monotonic() + START)
             apart = ranks.places[-1][0] > 0 or not all(line.is_local() for line in ranks.lines)
-            places = [None] * size if apart else places_of(size, cpus, pin)
+            where = None if apart else pinned(size, cpus, pin)
             named = _named(pin, size) if apart else []
         except BaseException:
             ranks.close()
             raise
-        if apart:
+        if where is None:
             return _on_nodes(ranks, pin is True, named, patience, ctrl_c)
-    roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
-    return Workers("mpi", lambda: ranks, places, roomy)
+    return Workers("mpi", size, lambda: ranks, lambda: where)
 
 
 def _named(pin: bool | Sequence[int] | None, size: int) -> list[int]:
@@ -72,7 +72,7 @@ def _named(pin: bool | Sequence[int] | None, size: int) -> list[int]:
 
 
 def _on_nodes(
-    ranks: RankProcesses, pinned: bool, named: Sequence[int], patience: float, ctrl_c: HeldBack
+    ranks: RankProcesses, to_pin: bool, named: Sequence[int], patience: float, ctrl_c: HeldBack
 ) -> NodesParent:
     cpus, nodes = usable_cpus(), Nodes([node for node, _ in ranks.places])
     crowded = max(nodes.count) > len(cpus)
@@ -84,7 +84,7 @@ def _on_nodes(
             "nodes": nodes.of,
             "path": [entry for entry in sys.path if isinstance(entry, str)],
             "cwd": os.getcwd(),
-            "pin": cpus[place % len(cpus)] if pinned else named[rank] if named else None,
+            "pin": cpus[place % len(cpus)] if to_pin else named[rank] if named else None,
             "spin": not crowded,
             "patience": patience,
         }

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from smp import GlobalArray, Machine, host
+from smp._computer.limits import measuring_cpus
 from smp._runtime.machine import current_machine
 from smp.selection.kept import recalled
 from smp.selection.library import Implementation, Library
@@ -123,4 +124,4 @@ def _on_machine(kind: str, p: int, rows: int, columns: int, iterations: int) -> 
 @functools.lru_cache
 def _machine(p: int) -> Machine:
     """Return a machine for measurements, which stays open until the program ends."""
-    return host(p)
+    return host(p, pin=measuring_cpus(p))

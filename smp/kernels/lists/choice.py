@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from smp import Machine, host
+from smp._computer.limits import measuring_cpus
 from smp.selection.kept import recalled
 from smp.selection.library import Implementation, Library, Parameter
 
@@ -131,4 +132,4 @@ def _fast(streams: int, nodes: Nodes, from_tail: bool = False) -> Nodes:
 @functools.cache
 def _machine(processors: int) -> Machine:
     """Return the machine of a calibration, which stays open until this process ends."""
-    return host(processors)
+    return host(processors, pin=measuring_cpus(processors))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from smp import Machine, Processor, host
+from smp._computer.limits import measuring_cpus
 from smp.selection.kept import recalled
 from smp.selection.library import Implementation, Library, Parameter
 
@@ -140,4 +141,4 @@ def _transposes(proc: Processor, nbytes: int, keywords: dict[str, Any]) -> None:
 @functools.cache
 def _opened(processors: int) -> Machine:
     """Return a machine for calibration, which stays open."""
-    return host(processors)
+    return host(processors, pin=measuring_cpus(processors))

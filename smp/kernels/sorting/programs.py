@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from smp import Machine, host
+from smp._computer.limits import measuring_cpus
 from smp.selection.kept import recalled
 from smp.selection.library import Implementation, Library, Parameter
 
@@ -115,4 +116,4 @@ def _program_library(kind: str, processors: int) -> Library:
 @functools.cache
 def _opened(processors: int) -> Machine:
     """Return a machine for calibration, which stays open."""
-    return host(processors)
+    return host(processors, pin=measuring_cpus(processors))

@@ -15,7 +15,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._computer.limits import usable_cpus
+from smp._computer.limits import measuring_cpus, usable_cpus
 from smp._runtime.kinds import host
 from smp._runtime.loops.compiler import local
 from smp._runtime.machine import Machine
@@ -89,7 +89,7 @@ def _measure_p(plan: Plan, p: int, budget: float, tick: Tick) -> tuple[NDArray[n
     words = max(p * sizes.most, most[BAD] * sizes.line + p, *(group.footprint for group in groups))
     cost = costs(visits, sizes.line)
     taken = np.zeros(0, SAMPLE)
-    with host(p) as machine:
+    with host(p, pin=measuring_cpus(p)) as machine:
         shared = machine.zeros(words, f"i{plan.word_bytes}")
         machine.run(warm, shared, sizes)
         overhead = _overhead(machine, shared)

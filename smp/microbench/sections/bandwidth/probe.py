@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._computer.limits import usable_cpus
+from smp._computer.limits import measuring_cpus, usable_cpus
 from smp._computer.system import memory
 from smp._runtime.kinds import host
 from smp.microbench.method.clocks import clock_rate
@@ -110,7 +110,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     loads: list[float] = []
     for done, p in enumerate(counts):
         tick(0.7 * done / len(counts), f"STREAM, p = {p}")
-        with host(p) as machine:
+        with host(p, pin=measuring_cpus(p)) as machine:
             runs = run_stream(machine, nbytes // 8, effort.repeats)
             for ran in runs:
                 note_placement(ran.stamps, p, plan.placement)

@@ -16,6 +16,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from smp._computer.limits import measuring_cpus
 from smp._runtime.kinds import host
 from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
@@ -91,7 +92,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
             found.fast(lists[n], expected[n])
             tick(float(next(done)), f"list ranking without a machine, n = {n:,}")
         for p in plan.processors:
-            with host(p) as machine:
+            with host(p, pin=measuring_cpus(p)) as machine:
                 _warm(machine)
                 for n in lengths:
                     _rank(machine, lists[n], expected[n], found)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smp._computer.limits import usable_cpus
+from smp._computer.limits import measuring_cpus, usable_cpus
 from smp._runtime.kinds import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
 from smp.microbench.method.placement import records
@@ -196,7 +196,7 @@ def _visit_all(
     tick(0.0, f"starting {stage.p} processor{'s' * (stage.p > 1)}")
     found, begun = Found(stage.tasks), time.monotonic()
     visits, with_mpi = visits_of(stage.tasks), by_mpi(stage.tasks)
-    with host(stage.p) as machine:
+    with host(stage.p, pin=measuring_cpus(stage.p)) as machine:
         shared, cpus = shared_of(machine, stage.p), usable_cpus()[: stage.p]
         for task in stage.tasks:
             if task.what in COMPILED:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._computer.limits import usable_cpus
+from smp._computer.limits import measuring_cpus, usable_cpus
 from smp._computer.system import Stolen
 from smp._runtime.kinds import host
 from smp._runtime.program.processor import Processor
@@ -101,7 +101,7 @@ def look_around(p: int, seconds: float, log: PlacementLog) -> Looks:
     seconds : float
     log : PlacementLog
     """
-    with host(p) as machine:
+    with host(p, pin=measuring_cpus(p)) as machine:
         machine.run(_looks, 0.0)
         answers = np.stack(machine.run(_looks, seconds).results)
     placed, chains = answers[:, :, 1], answers[:, :, 2]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smp._computer.limits import measuring_cpus
 from smp._runtime.kinds import host
 from smp._runtime.machine import Machine
 from smp._runtime.program.run import Run
@@ -92,7 +93,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
             _sort_here(_keys(n, plan.seed), found)
             tick(float(next(done)), f"sorting without a machine, n = {n:,}")
         for p in plan.processors:
-            with host(p) as machine:
+            with host(p, pin=measuring_cpus(p)) as machine:
                 _sort(machine, _keys(1_000, plan.seed), _Found(None, PlacementLog()))  # compiles or loads every loop
                 for n in lengths_of(plan.mode, p):
                     _sort(machine, _keys(n, plan.seed), found)

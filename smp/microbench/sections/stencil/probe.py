@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._computer.limits import available_memory
+from smp._computer.limits import available_memory, measuring_cpus
 from smp._runtime.kinds import host
 from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
@@ -123,12 +123,12 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     try:
         for side in fits:
             grid = _grid(side, plan.seed)
-            with host(1) as machine:
+            with host(1, pin=measuring_cpus(1)) as machine:
                 expected = _alone(machine, grid)
             _relax_here(grid, expected, found)
             tick(float(next(done)), f"relaxation without a machine, {side:,} x {side:,}")
         for p in plan.processors:
-            with host(p) as machine:
+            with host(p, pin=measuring_cpus(p)) as machine:
                 _relax(machine, _grid(16 * p, plan.seed), _Found(None, PlacementLog()))  # compiles or loads every loop
                 for side in fits:
                     _relax(machine, _grid(side, plan.seed), found)
