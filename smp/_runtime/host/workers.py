@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from smp._computer.interrupt import HeldBack
+from smp._computer.limits import remedy
 from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError
 
 from ..memory.arrays import GlobalArray
@@ -51,12 +52,12 @@ from .deadlock import ProgressCheck
 from .pipe import Allocate, Ready
 from .printed import Console
 from .processes import Processes
-from .surroundings import specification
+from .surroundings import outputs_taken, specification
 from .worker import STOP
 
 PRESSED = 2.0  # the same after a Ctrl-C; a second Ctrl-C ends this time at once
 NUDGE = 0.2  # seconds between two signals to workers that have not stopped
-START = 60.0  # seconds for the workers to start; a first import can be slow
+START, EACH = 60.0, 1.0  # seconds for the workers to start, and more for each; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
 
@@ -85,20 +86,20 @@ class Workers(Calls):
 
     def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
         super().__init__(kind, [0] * len(cpus))
-        core()  # on first use, compile it once here and not in every worker
         try:
-            with HeldBack() as ctrl_c:
+            core()  # on first use, compile it once here and not in every worker
+            with HeldBack() as ctrl_c, outputs_taken():
                 self._workers = processes()
                 self._come_up(cpus, spin, ctrl_c)
         except BaseException as error:
             self.close("it did not start", patience=0.0)
-            if isinstance(error, OSError):
-                why = f"{error.strerror}; use fewer, or raise the limits (ulimit)"
-                raise MachineError(f"{self.size} processors cannot be started: {why}") from error
+            if isinstance(error, (OSError, ImportError)) or type(error) is MemoryError:  # no subclass of ours
+                raise MachineError(f"{self.size} processors cannot be started: {remedy(error)}") from error
             raise
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
-        deadline = time.monotonic() + START
+        deadline = time.monotonic() + START + EACH * self.size
+        self._up = False
         self._workers.prepare(ctrl_c, deadline)
         self.segment = Segment(header=header(self.size), pool=True)
         self.pages: str = self.segment.pages
@@ -113,6 +114,7 @@ class Workers(Calls):
         self._poll, self._sources = self._workers.polled()
         try:
             up, _ = self._collect(ctrl_c, deadline)
+            self._up = True
             self._processes = {os.getpid(), *(ready.pid for ready in up)}
         except ProgramError as error:
             raise MachineError(f"the processors did not start: {error}") from error
@@ -182,7 +184,7 @@ class Workers(Calls):
 
     def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
         streams, processes = self._threads.streams, self._processes
-        return ProgressCheck(self.segment, self.size, streams, processes, self._seen, timeout, helpers)
+        return ProgressCheck(self.segment, self.size, streams, processes, self._shown, timeout, helpers)
 
     def _collect(
         self,
@@ -275,7 +277,10 @@ class Workers(Calls):
         place, box = self._seen(rank), self._workers.box(rank)
         return Untold(rank, place, box) if what == "untold" else Death(rank, code, place, box)
 
-    def _seen(self, rank: int) -> Place:
+    def _seen(self, rank: int) -> Place | None:
+        return self._shown(rank) if self._up else None
+
+    def _shown(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()
 
     def _first(self, failures: Sequence[Failure]) -> Failure:
