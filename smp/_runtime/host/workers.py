@@ -52,6 +52,7 @@ from .deadlock import ProgressCheck
 from .pipe import Allocate, Ready
 from .printed import Console
 from .processes import Processes
+from .silence import Silence
 from .surroundings import outputs_taken, specification
 from .worker import STOP
 
@@ -115,7 +116,8 @@ class Workers(Calls):
         try:
             up, _ = self._collect(ctrl_c, deadline)
             self._up = True
-            self._processes = {os.getpid(), *(ready.pid for ready in up)}
+            self._pids = [ready.pid for ready in up]
+            self._processes = {os.getpid(), *self._pids}
         except ProgramError as error:
             raise MachineError(f"the processors did not start: {error}") from error
 
@@ -183,8 +185,8 @@ class Workers(Calls):
         return (block.offset, len(message)), block
 
     def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
-        streams, processes = self._threads.streams, self._processes
-        return ProgressCheck(self.segment, self.size, streams, processes, self._shown, timeout, helpers)
+        streams, processes, silence = self._threads.streams, self._processes, Silence(self._pids, self._shown)
+        return ProgressCheck(self.segment, self.size, streams, processes, self._shown, timeout, helpers, silence)
 
     def _collect(
         self,
