@@ -65,5 +65,7 @@ def write(path: Path, content: str | bytes) -> None:
     try:
         beside.write_bytes(content.encode() if isinstance(content, str) else content)
         beside.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error  # a failed write itself names no file
     finally:
         beside.unlink(missing_ok=True)

@@ -1,12 +1,14 @@
-"""CPUs and memory that this process may use, given its affinity and its control groups.
+"""CPUs and memory that this process may use, given its affinity, its control groups and its limits (``ulimit``).
 
 Functions that read the system's files take the root of the file tree. A value that is not there is None.
 """
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
+import resource
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -150,3 +152,42 @@ def groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
             for step in [inner, *inner.parents]:
                 if (top / step).is_dir():
                     yield top / step
+
+
+def remedy(error: OSError | ImportError | MemoryError) -> str:
+    """Return the text of a system error, the limit of this process that may have caused it, and how to raise it."""
+    said = getattr(error, "strerror", None) or str(error) or "too little memory"
+    code = getattr(error, "errno", None)
+    if code == errno.EMFILE:
+        most = _limit(resource.RLIMIT_NOFILE)
+        return f"{said}: a process may have {most} files open; use fewer processors, or raise the limit (ulimit -n)"
+    if code == errno.ENFILE:
+        return f"{said}: all processes together have reached the system's limit (sysctl fs.file-max)"
+    if code == errno.EAGAIN:
+        most = _limit(resource.RLIMIT_NPROC)
+        return (
+            f"{said}: this user may have {most} processes and threads, and a container may allow fewer; use fewer "
+            "processors, or raise the limit (ulimit -u, or the container's limit on processes)"
+        )
+    if code == errno.EFBIG:
+        most = _limit(resource.RLIMIT_FSIZE)
+        return f"{said}: a file may have {most} bytes, and shared memory counts as a file; raise the limit (ulimit -f)"
+    if code == errno.ENOMEM or isinstance(error, MemoryError):
+        most = _limit(resource.RLIMIT_AS)
+        return (
+            f"{said}: a process may have {most} bytes of address space, and {available_memory():,} bytes of memory are "
+            "left; use fewer processors, free memory, or raise the limit (ulimit -v)"
+        )
+    most = _limit(resource.RLIMIT_AS)
+    return said if most.startswith("any") else f"{said}; a process may have {most} bytes of address space (ulimit -v)"
+
+
+def address_space() -> int | None:
+    """Return the bytes of address space that this process may still map, or None if there is no limit."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if most == resource.RLIM_INFINITY else max(0, most - psutil.Process().memory_info().vms)
+
+
+def _limit(which: int) -> str:
+    most = resource.getrlimit(which)[0]
+    return "any number of" if most == resource.RLIM_INFINITY else f"at most {most:,}"

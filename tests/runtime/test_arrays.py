@@ -5,8 +5,6 @@ import itertools
 import os
 import pickle
 import re
-import resource
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -18,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support.machines import ROOT, Machines, Script, descriptors, segments
+from support.machines import Machines, Script, descriptors, segments
 
 import smp
 from smp._computer import limits
@@ -246,19 +244,6 @@ def test_control_groups_bound_the_cpus(tmp_path: Path) -> None:
     assert limits.usable_cpus(one, allowed) == [3, 5]
 
 
-def test_a_limit_on_address_space_is_named() -> None:
-    code = "import smp\ntry: smp.host(1)\nexcept smp.errors.MachineError as error: print(error)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)),
-    )
-    assert re.match(r"cannot reserve \d+ GiB of address space for shared memory \(.*ulimit -v\)", done.stdout), done
-
-
 def used(machine: smp.Machine) -> int:
     """Return the bytes of physical memory that a machine's segment holds."""
     return os.fstat(machine._processors.segment.file.fileno()).st_blocks * 512
@@ -393,7 +378,6 @@ def test_an_array_made_by_processors_ends_with_the_run_unless_returned(pair: smp
     before = used(pair)
 
     def keeps(proc: smp.Processor, how: str) -> Any:
-        import sys
 
         array = proc.full(1 << 18, 1.0)
         sys.modules["smp"].kept = array

@@ -25,10 +25,11 @@ from ..memory.segment import Block, Segment
 from ..memory.watchdog import Waiter
 from ..program.failures import Deadlock, TimedOut
 from ..program.place import Place
-from ..program.who_waits import deadlock_text, table_of
+from ..program.who_waits import Row, deadlock_text, table_of
 from ..protocols.entry_points import core
 from ..shared_memory.waits import Records, Waits, answers_of
 from . import helpers as _helpers
+from .silence import Silence
 
 TICK, SOON = 0.25, 0.05
 """Seconds between two looks, and after a look that found all streams waiting."""
@@ -56,6 +57,8 @@ class ProgressCheck:
         Seconds that the run may take; None for no limit.
     helpers : bool or None
         Whether threads or processes other than the processors may change cells; None to find out.
+    silence : Silence
+        Gives hints about processors that do not go on.
     """
 
     def __init__(
@@ -67,10 +70,11 @@ class ProgressCheck:
         seen: Callable[[int], Place],
         timeout: float | None,
         helpers: bool | None,
+        silence: Silence,
     ) -> None:
         self._segment, self._streams, self._processes = segment, streams, processes
         self._waits = Waits(segment, size, seen)
-        self._timeout, self._helpers = timeout, helpers
+        self._timeout, self._helpers, self._silence = timeout, helpers, silence
         self._before = b""
         self._asked = 0  # the number with which the watches were asked last; 0 if they need not answer
         self._asked_where = 0  # the same, when the run's time was over
@@ -99,6 +103,7 @@ class ProgressCheck:
             return self._overdue(now)
         records = self._waits.running()
         waits = self._waits.named(records)
+        self._silence.look(self._what_they_do, waits != b"")
         same = waits != b"" and waits == self._before
         asked, self._asked, self._before = self._asked, 0, waits
         self._next = min(now + (SOON if waits else TICK), self._end)
@@ -110,6 +115,13 @@ class ProgressCheck:
         else:
             self._asked = core().rouse(self._segment.address)
         return None
+
+    def _what_they_do(self) -> list[Row]:
+        """Ask the watches where their threads are, and return a row for each stream."""
+        asked, end = core().rouse(self._segment.address), time.monotonic() + ANSWER
+        while not (abs(answers_of(records := self._waits.running())) == asked).all() and time.monotonic() < end:
+            time.sleep(ANSWER / 10)
+        return self._waits.rows(records, asked)
 
     def _stuck(self, records: Records, asked: int, private: Collection[Block]) -> Deadlock | None:
         """Return the deadlock, unless something else may change a cell, or still has time to."""

@@ -21,6 +21,7 @@ no machine left, it ends after a while.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pickle
 import select
@@ -32,6 +33,8 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from smp._computer.limits import remedy
 
 from ..loops import compiler
 from . import worker
@@ -92,6 +95,8 @@ class ForkServer:
             self.retiring = True
             self.poll.unregister(self.root.fileno())
             return
+        if not fds:  # this process has too many open files; the kernel closed the channel, as the parent notices
+            return
         channel = socket.socket(fileno=fds[0])
         self.channels[channel.fileno()] = channel
         self.poll.register(channel.fileno(), select.POLLIN)
@@ -99,9 +104,9 @@ class ForkServer:
     def _answer(self, fd: int) -> None:
         channel = self.channels[fd]
         try:
-            message, fds, _, _ = socket.recv_fds(channel, MESSAGE, 8)
+            message, fds, flags, _ = socket.recv_fds(channel, MESSAGE, 8)
         except ConnectionResetError:
-            message, fds = b"", []
+            message, fds, flags = b"", [], 0
         if not message:
             self._close(fd)
             return
@@ -110,11 +115,13 @@ class ForkServer:
             self._signal(channel, rest[0], rank)
             return
         try:
+            if flags & socket.MSG_CTRUNC:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             pid = self._start(fds, *rest)
-        except OSError as error:  # no more processes, or no memory for one
-            self._tell(channel, ("failed", rank, error.strerror))
+            pidfd = self._watched(pid)
+        except OSError as error:  # no more processes or files, or no memory
+            self._tell(channel, ("failed", rank, remedy(error)))
         else:
-            pidfd = os.pidfd_open(pid)
             self.children[pidfd] = Child(pid, rank, channel)
             self.poll.register(pidfd, select.POLLIN)
         finally:
@@ -134,10 +141,21 @@ class ForkServer:
         pid = os.fork()
         if pid:
             return pid
-        kept = [os.dup(fd) for fd in fds]
-        for mine in [self.root.fileno(), *self.channels, *self.children, *fds, self.parent_fd]:
-            os.close(mine)
-        worker.start(server, kept)
+        try:
+            for mine in [self.root.fileno(), *self.channels, *self.children, self.parent_fd]:
+                os.close(mine)
+            worker.start(server, fds)
+        finally:
+            os._exit(1)  # an error must not make a second fork server of this copy
+
+    def _watched(self, pid: int) -> int:
+        """Return a descriptor of a worker; end the worker if there is none."""
+        try:
+            return os.pidfd_open(pid)
+        except OSError:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise
 
     def _bury(self, pidfd: int) -> None:
         child = self.children.pop(pidfd)
@@ -163,16 +181,29 @@ class ForkServer:
         channel.close()
 
 
+def _settle_files() -> None:
+    """Read nothing, since keyboard input is for the parent, and have a standard output and error output."""
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    for number in (1, 2):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: a file that is received could get this number
+            os.dup2(null, number)
+    if null > 2:
+        os.close(null)
+    else:
+        os.set_inheritable(null, True)
+
+
 def main(root: socket.socket, parent: int, fresh: bool) -> NoReturn:
     """Run as the fork server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and sends orders
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if a parent ignored it, the kernel would reap the workers
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)  # keyboard input is for the parent
-    os.close(null)
     status = 1
     try:
+        _settle_files()
         with contextlib.suppress(ProcessLookupError):  # the parent died before it could be watched
             ForkServer(root, parent, fresh).serve()
         status = 0

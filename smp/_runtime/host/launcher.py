@@ -167,7 +167,9 @@ class Channel:
         try:
             socket.send_fds(self.socket, [order], list(fds))
         except OSError as error:
-            raise MachineError(f"the process that starts the processors has ended ({error.strerror})") from error
+            raise MachineError(
+                f"the process that starts the processors has ended, or has too many open files ({error.strerror})"
+            ) from error
 
     def receive(self) -> tuple[Any, ...] | None:
         """Return the next event (see `forkserver`), or None if the fork server is gone."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from smp._computer.limits import allowed_cpus
@@ -21,6 +23,24 @@ def specification(rank: int, size: int, retries: int, cpu: int | None) -> dict[s
         "cwd": _folder(),
         "environment": dict(os.environ),
     }
+
+
+@contextlib.contextmanager
+def outputs_taken() -> Iterator[None]:
+    """Keep the numbers of standard input and of the outputs from other files that are opened in the with block.
+
+    A program may run with closed outputs.  A socket of the machine that got the number 1 would be the standard output
+    of its workers.
+    """
+    lent = []
+    try:
+        while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+            lent.append(fd)
+        os.close(fd)
+        yield
+    finally:
+        for fd in lent:
+            os.close(fd)
 
 
 def output(number: int) -> io.FileIO:

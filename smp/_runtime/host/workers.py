@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from smp._computer.interrupt import HeldBack
+from smp._computer.limits import remedy
 from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError
 
 from ..memory.arrays import GlobalArray
@@ -53,12 +54,13 @@ from .pinning import Pinned
 from .pipe import Allocate, Ready
 from .printed import Console
 from .processes import Processes
-from .surroundings import specification
+from .silence import Silence
+from .surroundings import outputs_taken, specification
 from .worker import STOP
 
 PRESSED = 2.0  # the same after a Ctrl-C; a second Ctrl-C ends this time at once
 NUDGE = 0.2  # seconds between two signals to workers that have not stopped
-START = 60.0  # seconds for the workers to start; a first import can be slow
+START, EACH = 60.0, 1.0  # seconds for the workers to start, and more for each; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
 
@@ -88,27 +90,29 @@ class Workers(Calls):
     def __init__(self, kind: str, size: int, processes: Callable[[], Processes], pinned: Callable[[], Pinned]) -> None:
         super().__init__(kind, [0] * size)
         self._make, self._pin = processes, pinned
-        core()  # on first use, compile it once here and not in every worker
         try:
-            with HeldBack() as ctrl_c:
-                self._begin(ctrl_c)
+            self._begin()
         except BaseException:
             self.close("it did not start", patience=0.0)
             raise
 
-    def _begin(self, ctrl_c: HeldBack) -> None:
+    def _begin(self) -> None:
         """Start the workers, on new memory or on that of the workers before them."""
+        deadline = time.monotonic() + START + EACH * self.size
+        self._up = False
         try:
-            deadline = time.monotonic() + START
-            self._pinned = self._pin()
-            self._workers = self._make()
-            self._workers.prepare(ctrl_c, deadline)
-            if not hasattr(self, "segment"):
-                self._provide()
-            self._come_up(ctrl_c, deadline)
-        except OSError as error:
-            why = f"{error.strerror}; use fewer, or raise the limits (ulimit)"
-            raise MachineError(f"{self.size} processors cannot be started: {why}") from error
+            core()  # on first use, compile it once here and not in every worker
+            with HeldBack() as ctrl_c, outputs_taken():
+                self._pinned = self._pin()
+                self._workers = self._make()
+                self._workers.prepare(ctrl_c, deadline)
+                if not hasattr(self, "segment"):
+                    self._provide()
+                self._come_up(ctrl_c, deadline)
+        except BaseException as error:
+            if isinstance(error, (OSError, ImportError)) or type(error) is MemoryError:  # no subclass of ours
+                raise MachineError(f"{self.size} processors cannot be started: {remedy(error)}") from error
+            raise
 
     def _provide(self) -> None:
         """Make the memory of the machine."""
@@ -130,7 +134,9 @@ class Workers(Calls):
         self._poll, self._sources = self._workers.polled()
         try:
             up, _ = self._collect(ctrl_c, deadline)
-            self._processes = {os.getpid(), *(ready.pid for ready in up)}
+            self._up = True
+            self._pids = [ready.pid for ready in up]
+            self._processes = {os.getpid(), *self._pids}
         except ProgramError as error:
             raise MachineError(f"the processors did not start: {error}") from error
 
@@ -198,8 +204,8 @@ class Workers(Calls):
         return (block.offset, len(message)), block
 
     def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
-        streams, processes = self._threads.streams, self._processes
-        return ProgressCheck(self.segment, self.size, streams, processes, self._seen, timeout, helpers)
+        streams, processes, silence = self._threads.streams, self._processes, Silence(self._pids, self._shown)
+        return ProgressCheck(self.segment, self.size, streams, processes, self._shown, timeout, helpers, silence)
 
     def _collect(
         self,
@@ -292,7 +298,10 @@ class Workers(Calls):
         place, box = self._seen(rank), self._workers.box(rank)
         return Untold(rank, place, box) if what == "untold" else Death(rank, code, place, box)
 
-    def _seen(self, rank: int) -> Place:
+    def _seen(self, rank: int) -> Place | None:
+        return self._shown(rank) if self._up else None
+
+    def _shown(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()
 
     def _first(self, failures: Sequence[Failure]) -> Failure:
@@ -342,8 +351,7 @@ class Workers(Calls):
                 self.closed, self._stopped, self.segment.ended = "", False, False
             self._must_be_open()
             try:
-                with HeldBack() as ctrl_c:
-                    self._begin(ctrl_c)
+                self._begin()
             except BaseException:
                 self._lose("it did not start again")
                 raise

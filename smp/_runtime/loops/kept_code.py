@@ -13,11 +13,12 @@ import contextlib
 import glob
 import hashlib
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .code_folder import cache_folder
+from .code_folder import CacheWarning, cache_folder
 
 _LABEL = 80  # most characters of a function's name in a file name
 _SUM = 16  # bytes of the checksum
@@ -54,8 +55,15 @@ def write(path: Path, data: bytes) -> None:
     try:
         beside.write_bytes(_sum(data) + data)
         beside.replace(path)
-    except OSError:  # a full disk: the next process compiles again
+    except OSError as error:  # a full disk: the next process compiles again
         beside.unlink(missing_ok=True)
+        warnings.warn(
+            f"machine code is not kept in {path.parent}: {error.strerror}. Each process of the program compiles its "
+            "own, which can take half a minute; free some megabytes there, or set SMP_CACHE_DIR to another folder, to "
+            "which only you may write",
+            CacheWarning,
+            stacklevel=3,
+        )
     label = path.name.rpartition("-")[0]
     versions = sorted(path.parent.glob(f"{glob.escape(label)}-*"), key=_age)
     for old in versions[VERSIONS:]:

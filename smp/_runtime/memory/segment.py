@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from smp._computer.huge_pages import HUGE, Pages, granted_to_shared_memory, pool_bytes
 from smp._computer.interrupt import HeldBack
-from smp._computer.limits import available_memory
+from smp._computer.limits import address_space, available_memory
 from smp.errors import MachineError, OutOfSharedMemory
 
 if TYPE_CHECKING:
@@ -156,9 +156,10 @@ class Segment:
             self._take_back()
             left = self._left()
             if length > left:
+                limited = "" if address_space() is None else ", or raise the limit on address space (ulimit -v)"
                 raise OutOfSharedMemory(
                     f"{what} of {nbytes:,} bytes does not fit: {left:,} bytes are left, and this machine's arrays "
-                    f"hold {self._taken:,}; free some arrays, or use smaller ones"
+                    f"hold {self._taken:,}; free some arrays, or use smaller ones{limited}"
                 )
             start = self._run_of(length, align)
             block = Block(self, start, nbytes)
@@ -171,10 +172,11 @@ class Segment:
 
     def _left(self) -> int:
         """Return the number of bytes that can still be allocated."""
+        space = sum(length for _, length in self._free)
         if self.pages == "pool":
-            return sum(space for _, space in self._free)
+            return space
         untouched = max(0, self._taken - os.fstat(self.file.fileno()).st_blocks * 512)
-        return max(0, available_memory() - untouched)
+        return max(0, min(space, available_memory() - untouched))
 
     def _run_of(self, length: int, align: int) -> int:
         """Take ``length`` bytes from the first free run that is long enough; return their offset."""
@@ -226,10 +228,14 @@ class Segment:
 
 
 def _in_ordinary_memory(fd: int | None, header: int) -> tuple[io.FileIO, mmap.mmap]:
-    """Map an inherited memfd, or a new one that reserves address space for all of the computer's memory."""
+    """Map an inherited memfd, or a new one that reserves address space for all of the computer's memory.
+
+    If the address space of a process is limited, a new one reserves half of what is left.
+    """
     file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
     if fd is None:
-        total = header + psutil.virtual_memory().total
+        total, space = psutil.virtual_memory().total, address_space()
+        total = header + (total if space is None else min(total, space // 2))
         os.ftruncate(file.fileno(), total // HUGE * HUGE + HUGE)
     size = os.fstat(file.fileno()).st_size
     try:

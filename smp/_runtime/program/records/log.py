@@ -70,7 +70,10 @@ class Log:
         with self._states.during(LOGGING):
             entry = Entry(self._rank, round(self._clock(), 9), text)
             line = json.dumps(entry._asdict(), ensure_ascii=False) + "\n"
-            self._file.write(line.encode(errors="backslashreplace"))  # JSON has the same escapes for lone surrogates
+            try:
+                self._file.write(line.encode(errors="backslashreplace"))  # JSON has the same escapes for surrogates
+            except OSError as error:
+                raise OSError(error.errno, f"{error.strerror} for the log of the run", self._file.name) from error
 
     def event(self, name: str, text: str) -> None:
         """Write an entry about an event of the runtime, if this kind of event is logged."""
