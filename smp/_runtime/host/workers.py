@@ -17,6 +17,7 @@ deadline.
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import select
@@ -57,6 +58,8 @@ from .worker import STOP
 PRESSED = 2.0  # the same after a Ctrl-C; a second Ctrl-C ends this time at once
 NUDGE = 0.2  # seconds between two signals to workers that have not stopped
 START = 60.0  # seconds for the workers to start; a first import can be slow
+_LIMITS = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC)
+"""Errors of the system that mean that a limit is reached."""
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
 
@@ -93,8 +96,9 @@ class Workers(Calls):
         except BaseException as error:
             self.close("it did not start", patience=0.0)
             if isinstance(error, OSError):
-                why = f"{error.strerror}; use fewer, or raise the limits (ulimit)"
-                raise MachineError(f"{self.size} processors cannot be started: {why}") from error
+                way = "; use fewer, or raise the limits (ulimit)" if error.errno in _LIMITS else ""
+                where = f": {error.filename}" if error.filename else ""
+                raise MachineError(f"{self.size} processors cannot be started: {error.strerror}{where}{way}") from error
             raise
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:

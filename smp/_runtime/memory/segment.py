@@ -28,12 +28,11 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from smp._computer.huge_pages import HUGE, Pages, granted_to_shared_memory, pool_bytes
 from smp._computer.interrupt import HeldBack
-from smp._computer.limits import available_memory
+from smp._computer.limits import available_memory, physical_memory
 from smp.errors import MachineError, OutOfSharedMemory
 
 if TYPE_CHECKING:
@@ -225,7 +224,7 @@ def _in_ordinary_memory(fd: int | None, header: int) -> tuple[io.FileIO, mmap.mm
     """Map an inherited memfd, or a new one that reserves address space for all of the computer's memory."""
     file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
     if fd is None:
-        total = header + psutil.virtual_memory().total
+        total = header + physical_memory()
         os.ftruncate(file.fileno(), total // HUGE * HUGE + HUGE)
     size = os.fstat(file.fileno()).st_size
     try:
