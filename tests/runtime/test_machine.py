@@ -677,6 +677,40 @@ def test_a_machine_runs_without_proc() -> None:
     assert done.stdout == "[2, 2]\n", done.stderr
 
 
+def test_a_run_that_copies_much_says_so_once(pair: smp.Machine) -> None:
+    captured = np.zeros(13_000_000)
+    with pytest.warns(UserWarning, match=r"each run copies 104 MB to each processor: .* machine\.array") as said:
+        assert pair.run(lambda proc: captured[0]).results == [0.0, 0.0]
+    assert said[0].filename == __file__
+
+
+def test_a_function_of_a_spawned_script_is_sent_by_value(script: Script) -> None:
+    out, err = script("""
+        import multiprocessing
+        import smp
+
+        @smp.local
+        def doubled(x):
+            return 2 * x
+
+        def helper(proc):
+            return doubled(proc.rank) + 1
+
+        def program(proc):
+            return helper(proc)
+
+        def child():
+            with smp.host(2) as machine:
+                print(machine.run(program).results)
+
+        if __name__ == "__main__":
+            process = multiprocessing.get_context("spawn").Process(target=child)
+            process.start()
+            process.join()
+    """).communicate(timeout=120)
+    assert out == "[1, 3]\n", err
+
+
 def test_threads_may_use_machines_at_the_same_time(nothing_left: None) -> None:
     results: dict[int, Any] = {}
 

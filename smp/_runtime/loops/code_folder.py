@@ -8,7 +8,8 @@
 Numba unpickles the files that it finds, and smp runs the object code that it finds.  So a folder is used only if it is
 a real folder, belongs to this user, and neither it nor anything in it that other users could reach can be written by
 them.  The files are looked at as well when they are opened (see `kept_code.read`), since they may be older than the
-folder's present rights.  In addition, no other user may be able to put another folder in its place by writing to a folder above it.
+folder's present rights.  In addition, no other user may be able to put another folder in its place by writing to a
+folder above it.
 
 A process that is killed by SIGKILL leaves its private folder in the temporary directory, because none of its own code
 runs when it ends.  When the folder of a new version is made, the folders of other versions are removed if no code has

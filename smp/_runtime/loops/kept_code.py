@@ -4,8 +4,10 @@
 
 A damaged file counts as absent, because damaged machine code would crash instead of raising an error.  So does a file
 that another user owns or may write to, and a link: it may have been put there while the folder was open to others.  The
-code is then compiled, and the file replaced.  Files with the same label are versions of the same code: of a loop for other argument types, with other numbers in its closure, or
-before a change.  The versions written last are kept.
+code is then compiled, and the file replaced.
+
+Files with the same label are versions of the same code: of a loop for other argument types, with other numbers in its
+closure, or before a change.  The versions written last are kept.
 """
 
 from __future__ import annotations
@@ -43,11 +45,12 @@ def read(path: Path) -> bytes | None:
     """Return the content of a file, or None if it is absent or damaged."""
     try:
         with open(path, "rb", opener=_opened) as file:
-            if flaw := code_folder.flaw_of_file(os.fstat(file.fileno())):
-                return _refused(path, flaw)
-            content = file.read()
+            flaw, content = code_folder.flaw_of_file(os.fstat(file.fileno())), file.read()
     except OSError as error:
-        return _refused(path, "it is a link") if error.errno == errno.ELOOP else None
+        flaw, content = "it is a link" if error.errno == errno.ELOOP else "", b""
+    if flaw:
+        _refuse(path, flaw)
+        return None
     data = content[_SUM:]
     return data if data and content[:_SUM] == _sum(data) else None
 
@@ -79,12 +82,12 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, mode=0o600)  # whatever the umask would grant to others
 
 
-def _refused(path: Path, why: str) -> None:
+def _refuse(path: Path, why: str) -> None:
     """Warn that a file is not used."""
     warnings.warn(
         f"the machine code in {path} is not used: {why}, so others could have changed it; it is compiled and replaced",
         code_folder.CacheWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
 
 
