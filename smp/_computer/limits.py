@@ -120,7 +120,20 @@ def memory(root: Path = ROOT) -> tuple[int | None, int | None]:
 def available_memory(root: Path = ROOT) -> int:
     """Return the bytes that can still be allocated without swapping or being killed at a control group's limit."""
     available = memory(root)[1]
-    return int(psutil.virtual_memory().available) if available is None else available
+    return _pages("available", "SC_AVPHYS_PAGES") if available is None else available
+
+
+def physical_memory() -> int:
+    """Return the bytes of the computer's memory."""
+    return _pages("total", "SC_PHYS_PAGES")
+
+
+def _pages(field: str, name: str) -> int:
+    """Return an amount of memory as psutil reports it or, where it finds no ``/proc``, as the C library does."""
+    try:
+        return int(getattr(psutil.virtual_memory(), field))
+    except OSError:
+        return os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _page_cache(folder: Path) -> int:
@@ -178,6 +191,8 @@ def remedy(error: OSError | ImportError | MemoryError) -> str:
             f"{said}: a process may have {most} bytes of address space, and {available_memory():,} bytes of memory are "
             "left; use fewer processors, free memory, or raise the limit (ulimit -v)"
         )
+    if isinstance(error, OSError) and error.filename:
+        said += f": {error.filename}"
     most = _limit(resource.RLIMIT_AS)
     return said if most.startswith("any") else f"{said}; a process may have {most} bytes of address space (ulimit -v)"
 

@@ -233,6 +233,7 @@ class Machine(MachineMemory):
         ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
         [21, 21]
         """
+        __tracebackhide__ = True  # pytest then shows the caller's line
         team = self._streams if streams is None else checked_number("streams", streams)
         deadline_after(timeout, 0)  # checked before any work
         chosen = prepared(program, args, warmup, repeat, counters, record, check)

@@ -229,6 +229,16 @@ def test_control_groups_bound_the_memory(tmp_path: Path) -> None:
     assert limits.available_memory(one) == 100_000
 
 
+def test_without_proc_the_system_is_asked_for_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unread() -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/proc/meminfo")
+
+    total = limits.physical_memory()
+    monkeypatch.setattr("psutil.virtual_memory", unread)
+    assert limits.physical_memory() == pytest.approx(total, rel=0.1)
+    assert 0 < limits.available_memory(tmp_path) <= limits.physical_memory()
+
+
 def test_control_groups_bound_the_cpus(tmp_path: Path) -> None:
     allowed = [3, 5, 7]
     two = computer(tmp_path / "two", "0::/\n", cpu_dot_max="50000 100000\n")

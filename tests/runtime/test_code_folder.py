@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import shutil
 import stat
 import subprocess
@@ -147,6 +148,49 @@ def test_code_that_others_have_planted_is_not_run(primed: Path, fresh: Path, ope
     assert not (fresh / "planted").exists()
     assert done.stderr.count("CacheWarning") == 1
     assert not list((fresh / "tmp").iterdir())
+
+
+def a_file_of_another(file: Path) -> None:
+    os.chown(file, STRANGER, -1)
+
+
+def a_file_for_the_group(file: Path) -> None:
+    file.chmod(0o620)
+
+
+def a_file_for_all(file: Path) -> None:
+    file.chmod(0o602)
+
+
+def a_link_to_a_file(file: Path) -> None:
+    file.rename(file.parent.parent / file.name)
+    file.symlink_to(file.parent.parent / file.name)
+
+
+@pytest.mark.parametrize(
+    ("opened", "why"),
+    [
+        (a_file_for_the_group, r"others may write to it \(-rw--w----\)"),
+        (a_file_for_all, r"others may write to it \(-rw-----w-\)"),
+        (a_link_to_a_file, "it is a link"),
+        pytest.param(a_file_of_another, rf"it belongs to another user \(uid {STRANGER}\)", marks=AS_ROOT),
+    ],
+)
+def test_a_planted_file_in_a_trusted_folder_is_not_loaded(
+    primed: Path, fresh: Path, opened: Callable[[Path], None], why: str
+) -> None:
+    """It may be older than the folder's present rights."""
+    shutil.copytree(primed / "usual", fresh / "usual")
+    (path,) = (fresh / "usual").rglob("*doubled*.code")
+    kept_code.write(path, _planted(fresh / "planted"))
+    opened(path)
+    done = run(primed / "program.py")
+    assert done.stdout == "42\n"
+    assert not (fresh / "planted").exists()
+    (said,) = [line for line in done.stderr.splitlines() if "CacheWarning" in line]
+    assert re.search(rf"the machine code in \S+\.code is not used: {why}, so", said)
+    assert stat.S_IMODE(path.lstat().st_mode) == 0o600
+    assert run(primed / "program.py").stderr == "", "the file was replaced"
 
 
 def test_planted_code_in_a_trusted_folder_would_be_run(primed: Path, fresh: Path) -> None:

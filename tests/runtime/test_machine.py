@@ -1,6 +1,7 @@
 """Opening, using and closing machines: all ways to write a program, to start processors, and to interrupt them."""
 
 import contextlib
+import errno
 import functools
 import math
 import os
@@ -642,6 +643,72 @@ def test_too_few_descriptors_are_reported(nothing_left: None) -> None:
             smp.host(64)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_an_error_that_is_no_limit_is_not_blamed_on_one(nothing_left: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(**_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "/proc/meminfo")
+
+    monkeypatch.setattr("smp._runtime.host.workers.Segment", missing)
+    with pytest.raises(MachineError) as caught:
+        smp.host(2)
+    assert str(caught.value) == "2 processors cannot be started: No such file or directory: /proc/meminfo"
+
+
+HIDDEN = """
+import smp
+with smp.host(2) as machine:
+    print(machine.run(lambda proc: proc.reduce(1)).results)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide /proc")
+def test_a_machine_runs_without_proc() -> None:
+    hide = 'mount -t tmpfs none /proc 2>/dev/null || exit 77; exec "$@"'
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", hide, "sh", sys.executable, "-c", HIDDEN],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if "Traceback" not in done.stderr and done.returncode in (1, 77, 127):
+        pytest.skip("in this container not even root can hide /proc")
+    assert done.stdout == "[2, 2]\n", done.stderr
+
+
+def test_a_run_that_copies_much_says_so_once(pair: smp.Machine) -> None:
+    captured = np.zeros(13_000_000)
+    with pytest.warns(UserWarning, match=r"each run copies 104 MB to each processor: .* machine\.array") as said:
+        assert pair.run(lambda proc: captured[0]).results == [0.0, 0.0]
+    assert said[0].filename == __file__
+
+
+def test_a_function_of_a_spawned_script_is_sent_by_value(script: Script) -> None:
+    out, err = script("""
+        import multiprocessing
+        import smp
+
+        @smp.local
+        def doubled(x):
+            return 2 * x
+
+        def helper(proc):
+            return doubled(proc.rank) + 1
+
+        def program(proc):
+            return helper(proc)
+
+        def child():
+            with smp.host(2) as machine:
+                print(machine.run(program).results)
+
+        if __name__ == "__main__":
+            process = multiprocessing.get_context("spawn").Process(target=child)
+            process.start()
+            process.join()
+    """).communicate(timeout=120)
+    assert out == "[1, 3]\n", err
 
 
 def test_threads_may_use_machines_at_the_same_time(nothing_left: None) -> None:

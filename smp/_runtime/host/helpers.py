@@ -75,6 +75,8 @@ def processes(segment: Segment, ours: Collection[int]) -> list[str]:
     The memory is also mapped by a fork server that is a copy of this process, and by the workers of its machine.
     They are left out, since they have no use for this memory.
     """
+    if not os.path.exists(f"/proc/{os.getpid()}/maps"):
+        return ["a process that cannot be seen without /proc"]
     servers = copies()
     pattern = re.compile(rf"\s{segment.id}\s+/memfd:smp\b")
     found = []

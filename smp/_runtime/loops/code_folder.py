@@ -7,7 +7,9 @@
 
 Numba unpickles the files that it finds, and smp runs the object code that it finds.  So a folder is used only if it is
 a real folder, belongs to this user, and neither it nor anything in it that other users could reach can be written by
-them.  In addition, no other user may be able to put another folder in its place by writing to a folder above it.
+them.  The files are looked at as well when they are opened (see `kept_code.read`), since they may be older than the
+folder's present rights.  In addition, no other user may be able to put another folder in its place by writing to a
+folder above it.
 
 A process that is killed by SIGKILL leaves its private folder in the temporary directory, because none of its own code
 runs when it ends.  When the folder of a new version is made, the folders of other versions are removed if no code has
@@ -42,7 +44,7 @@ PRIVATE = "SMP_PRIVATE_CACHE"
 """Environment variable through which children find the private folder of the process that made it."""
 LOCK, LOCKS = "lock", 16
 """Name and number of the files of which one is opened for writing whenever a loop's code is looked up."""
-_LAYOUT = 2  # version of the folder's layout: raised when the names or the contents of its files change
+_LAYOUT = 3  # version of the folder's layout: raised when the names or the contents of its files change
 _UNUSED = 30 * 86_400  # seconds
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 _UNKNOWN = 65534  # a container shows this owner for files of users outside it, such as the host's root
@@ -189,6 +191,15 @@ def _changed_by_others(path: Path) -> str:
                 if flaw := _changed_by_others(inner):
                     return flaw
     return ""
+
+
+def flaw_of_file(found: os.stat_result) -> str:
+    """Describe how others could have written an open file, given its status; empty if they could not."""
+    if not stat.S_ISREG(found.st_mode):
+        return "it is not a file"
+    if found.st_uid != os.geteuid():
+        return f"it belongs to another user (uid {found.st_uid})"
+    return f"others may write to it ({stat.filemode(found.st_mode)})" if found.st_mode & _WRITABLE else ""
 
 
 def _replaced_by_others(above: Path) -> str:

@@ -2,14 +2,18 @@
 
     cache_folder() / LABEL-KEY.SUFFIX       a checksum, then the content
 
-A damaged file counts as absent, because damaged machine code would crash instead of raising an error.  Files with the
-same label are versions of the same code: of a loop for other argument types, with other numbers in its closure, or
-before a change.  The versions written last are kept.
+A damaged file counts as absent, because damaged machine code would crash instead of raising an error.  So does a file
+that another user owns or may write to, and a link: it may have been put there while the folder was open to others.  The
+code is then compiled, and the file replaced.
+
+Files with the same label are versions of the same code: of a loop for other argument types, with other numbers in its
+closure, or before a change.  The versions written last are kept.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import hashlib
 import os
@@ -18,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from . import code_folder
 from .code_folder import CacheWarning, cache_folder
 
 _LABEL = 80  # most characters of a function's name in a file name
@@ -39,8 +44,12 @@ def path_of(label: str, key: str, suffix: str) -> Path:
 def read(path: Path) -> bytes | None:
     """Return the content of a file, or None if it is absent or damaged."""
     try:
-        content = path.read_bytes()
-    except OSError:
+        with open(path, "rb", opener=_opened) as file:
+            flaw, content = code_folder.flaw_of_file(os.fstat(file.fileno())), file.read()
+    except OSError as error:
+        flaw, content = "it is a link" if error.errno == errno.ELOOP else "", b""
+    if flaw:
+        _refuse(path, flaw)
         return None
     data = content[_SUM:]
     return data if data and content[:_SUM] == _sum(data) else None
@@ -53,7 +62,9 @@ def write(path: Path, data: bytes) -> None:
     """
     beside = path.with_suffix(f".{os.getpid()}")
     try:
-        beside.write_bytes(_sum(data) + data)
+        beside.unlink(missing_ok=True)
+        with open(beside, "xb", opener=_private) as file:
+            file.write(_sum(data) + data)
         beside.replace(path)
     except OSError as error:  # a full disk: the next process compiles again
         beside.unlink(missing_ok=True)
@@ -68,6 +79,23 @@ def write(path: Path, data: bytes) -> None:
     versions = sorted(path.parent.glob(f"{glob.escape(label)}-*"), key=_age)
     for old in versions[VERSIONS:]:
         old.unlink(missing_ok=True)
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would block
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, mode=0o600)  # whatever the umask would grant to others
+
+
+def _refuse(path: Path, why: str) -> None:
+    """Warn that a file is not used."""
+    warnings.warn(
+        f"the machine code in {path} is not used: {why}, so others could have changed it; it is compiled and replaced",
+        code_folder.CacheWarning,
+        stacklevel=3,
+    )
 
 
 def _age(path: Path) -> int:

@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any, TextIO
 
 from smp._computer.interrupt import HeldBack
+from smp._output.log import reported
 
 from . import python_calls
 from .code_folder import LOCK, LOCKS, cache_folder
@@ -24,6 +25,8 @@ from .kept_code import label_of
 from .python_calls import Form
 from .stepped.text import instrument, landing
 
+SILENT = 1.0
+"""Seconds that a compilation may take without a line in the log."""
 _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
 
 
@@ -47,13 +50,18 @@ def _let_go() -> None:
 os.register_at_fork(after_in_child=_let_go)  # otherwise a child would hold the lock as long as it lives
 
 
+def first_use(what: str) -> str:
+    """Return a line for the log: something is compiled."""
+    return f"compiling {what} for the first time; its machine code is kept in {cache_folder()}"
+
+
 @contextlib.contextmanager
 def _compiling(function: Callable[..., Any]) -> Iterator[None]:
-    """Hold the lock of a function's machine code, and hold Ctrl-C back.
+    """Hold the lock of a function's machine code, hold Ctrl-C back, and report if it takes long.
 
     A Ctrl-C during LLVM's call back into Python would be lost.
     """
-    with compile_lock(label_of(function)), HeldBack():
+    with compile_lock(label_of(function)), HeldBack(), reported(first_use(function.__qualname__), SILENT):
         yield
 
 

@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from smp._output.log import say
+
 from . import compiler, kept_code
 from .keys import key_without_numba
-from .machine_code import compile_lock
+from .machine_code import compile_lock, first_use
 from .python_calls import Form
 
 _LENGTH = 8  # bytes of the length, little-endian, before each object in the file
@@ -54,6 +56,7 @@ class ObjectFiles:
 
     def _made(self, path: Path) -> list[bytes]:
         """Compile the functions, keep them, and return the object files."""
+        say(first_use("smp's own functions, which takes about ten seconds,"))
         objects = [compiler.object_code(function, count, form=self._form) for function, count in self._functions]
         objects += [compiler.object_code(function, 3, of_python=True) for function in self._of_python]
         kept_code.write(path, b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects))

@@ -28,12 +28,11 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from smp._computer.huge_pages import HUGE, Pages, granted_to_shared_memory, pool_bytes
 from smp._computer.interrupt import HeldBack
-from smp._computer.limits import address_space, available_memory
+from smp._computer.limits import address_space, available_memory, physical_memory
 from smp.errors import MachineError, OutOfSharedMemory
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ def _in_ordinary_memory(fd: int | None, header: int) -> tuple[io.FileIO, mmap.mm
     """
     file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
     if fd is None:
-        total, space = psutil.virtual_memory().total, address_space()
+        total, space = physical_memory(), address_space()
         total = header + (total if space is None else min(total, space // 2))
         os.ftruncate(file.fileno(), total // HUGE * HUGE + HUGE)
     size = os.fstat(file.fileno()).st_size

@@ -18,6 +18,7 @@ import socket
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -49,11 +50,20 @@ _REFUSED: tuple[type, ...] = (
 
 
 _LENGTH = 8
+_LARGE = 100_000_000  # bytes of a call
+_SPAWNED = "__mp_main__"
+"""Name under which a process that `multiprocessing` has spawned runs the script of its parent."""
+
+
+class LargeCallWarning(UserWarning):
+    """Warns that a run copies much to each processor."""
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        if _SPAWNED in sys.modules:  # no other process can import it
+            cloudpickle.register_pickle_by_value(sys.modules[_SPAWNED])
         self.sources: set[str] = set()
 
     def reducer_override(self, obj: Any) -> Any:
@@ -78,7 +88,7 @@ def _code(file: str, made: Callable[..., types.CodeType], parts: tuple[Any, ...]
 
 def _importable(loop: Any) -> bool:
     """Return True if a worker finds the loop by its module and name."""
-    found: Any = None if loop.__module__ == "__main__" else sys.modules.get(loop.__module__)
+    found: Any = None if loop.__module__ in ("__main__", _SPAWNED) else sys.modules.get(loop.__module__)
     for name in loop.__qualname__.split("."):
         found = getattr(found, name, None)
     return found is loop
@@ -117,9 +127,16 @@ def dump_call(program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], se
         pickler.dump((program, args, kwargs, seed))
         texts = pickle.dumps(titles.texts_of(pickler.sources))
         file.write(texts + len(texts).to_bytes(_LENGTH, "little"))
-        return file.getvalue()
     except Exception as error:
         raise refused(program, args, kwargs, error) from error
+    if file.tell() > _LARGE:
+        warnings.warn(
+            f"each run copies {file.tell() / 1e6:.0f} MB to each processor: arguments, and what the program refers to; "
+            "let the processors share large arrays, made by machine.array",
+            LargeCallWarning,
+            stacklevel=3,  # the caller of machine.run
+        )
+    return file.getvalue()
 
 
 def refused(
