@@ -93,7 +93,7 @@ def _refuse(path: Path, why: str) -> None:
     """Warn that a file is not used."""
     warnings.warn(
         f"the machine code in {path} is not used: {why}, so others could have changed it; it is compiled and replaced",
-        code_folder.CacheWarning,
+        CacheWarning,
         stacklevel=3,
     )
 
