@@ -253,12 +253,11 @@ def test_a_full_disk_is_reported_and_no_part_of_a_file_is_left(limited: Limited,
 def test_machine_code_that_finds_no_space_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder").mkdir()
 
-    def write(self: Path, data: bytes) -> int:
-        with self.open("wb") as file:
-            file.write(data[:3])
-        raise OSError(28, os.strerror(28))
+    def opened(path: str, flags: int) -> int:
+        os.close(os.open(path, flags))
+        return os.open("/dev/full", os.O_WRONLY)
 
-    monkeypatch.setattr(Path, "write_bytes", write)
+    monkeypatch.setattr(kept_code, "_private", opened)
     with pytest.warns(
         code_folder.CacheWarning, match=rf"{tmp_path}/folder: No space left on device\. Each .* free some"
     ):
