@@ -20,7 +20,7 @@ import dataclasses
 import mmap
 import time
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -168,14 +168,14 @@ class Walks(TypedDict):
     """Cost of page walks: fields of `Latency`."""
 
     page_walk: list[OfArray]
-    page_walk_from: str
+    page_walk_from: Literal["huge", "page_local"]
     page_walk_ns: float | None
     page_walk_bytes: int | None
 
 
 def page_walks(results: list[Result], GHz: float) -> Walks:
     """Return the cost of page walks by size: random order in small pages minus the same without page walks."""
-    without = "huge" if _of(results, "huge") else "page_local"
+    without: Literal["huge", "page_local"] = "huge" if _of(results, "huge") else "page_local"
     rows = walk_rows(results, "random", GHz)
     return {
         "page_walk": rows,
