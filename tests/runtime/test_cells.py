@@ -624,6 +624,21 @@ def test_cells_and_arrays_are_not_copied_without_their_memory(pair: smp.Machine)
                 copied(shared)
 
 
+def test_a_processors_own_signal_handler_runs_while_it_waits_for_a_cell(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor, cells: Any) -> int:
+        import signal
+
+        if proc.rank == 0:
+            signal.signal(signal.SIGALRM, lambda number, frame: cells.writexf(1, 7))
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            return int(cells.readfe(0))
+        value = cells.readff(1)  # which only that handler fills
+        cells.writeef(0, value + 1)
+        return int(value)
+
+    assert pair.run(program, pair.cells(2), timeout=30, helpers=True).results == [8, 7]
+
+
 def test_impossible_cells_are_refused(pair: smp.Machine) -> None:
     with pytest.raises(ValueError, match="the number of cells must be 0 or more, not -1"):
         pair.cells(-1)

@@ -37,7 +37,9 @@ _ENTRIES = {
 }
 OTHERS = {stream_slots.STREAM_WAIT: "a free stream"}
 _SLICE = 1_000_000_000  # ns after which a sleeper checks whether a signal has swallowed its wake-up
-_ATTENTIVE_SLICE = 50_000_000  # ns after which a sleep returns to Python, which can then handle its signals
+_ATTENTIVE_SLICE = (
+    50_000_000  # ns after which the sleep of a main thread returns to Python, which can then handle signals
+)
 
 
 class _Mine(threading.local):
@@ -105,7 +107,7 @@ class WaitingThreads:
         except IndexError:
             stream = self._new(self.rank, len(self.streams))
             self.streams.append(stream)
-        attentive = self.rank < 0 and threading.current_thread() is threading.main_thread()
+        attentive = threading.current_thread() is threading.main_thread()
         self._settle(stream, _ATTENTIVE_SLICE if attentive else _SLICE, attentive)
         stream.thread = threading.get_ident()
         return stream
