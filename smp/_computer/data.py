@@ -66,6 +66,8 @@ def write(path: Path, content: str | bytes) -> None:
         beside.write_bytes(content.encode() if isinstance(content, str) else content)
         beside.replace(path)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error  # a failed write itself names no file
+        if error.errno is not None:
+            error.filename = str(path)  # a failed write itself names no file
+        raise
     finally:
         beside.unlink(missing_ok=True)

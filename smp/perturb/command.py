@@ -32,6 +32,7 @@ from .._runtime.kinds import emulated, host
 from .._runtime.machine import Machine
 from ..errors import SmpError
 from .analysis.report import places_table
+from .designs.all_but_one import is_named
 from .designs.by_name import design as design_of
 from .designs.orthogonal import orthogonal_array
 from .experiments.climbing import climb
@@ -80,7 +81,7 @@ def _design(text: str) -> str:
     with _usage():
         if is_array(text):
             orthogonal_array(text)
-        elif text.strip().upper() != "PB":  # its size follows from the number of factors
+        elif text.strip().upper() != "PB" and not is_named(text):  # its size follows from the number of factors
             design_of(text)
     return text
 
@@ -118,7 +119,9 @@ def parser(prog: str = PROG) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("program", type=Path, nargs="?", metavar="program.py", help="script that names places")
-    made.add_argument("--design", type=_design, metavar="NAME", help="design, such as 2^3, 2^(6-2), PB12, OA25(5^6)")
+    made.add_argument(
+        "--design", type=_design, metavar="NAME", help="design, such as 2^3, 2^(6-2), PB12, OA25(5^6), speedup"
+    )
     made.add_argument("--factors", type=_names, metavar="A,B,C", help="places to treat (default: all that it passes)")
     made.add_argument("--replicates", type=_count, default=3, metavar="N", help="replicates of all trials (default: 3)")
     made.add_argument(

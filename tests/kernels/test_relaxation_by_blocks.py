@@ -46,10 +46,10 @@ def test_cells_are_those_of_supersteps(
 def test_both_stop_at_the_same_change() -> None:
     grid = np.zeros((18, 18))
     grid[0] = 1
-    for check in (1, 8):
-        ours, (iterations, change) = relaxed(relax_by_blocks, grid, 4, tolerance=1e-6, check=check)
+    for every in (1, 8):
+        ours, (iterations, change) = relaxed(relax_by_blocks, grid, 4, tolerance=1e-6, every=every)
         assert change < 1e-6
-        assert iterations % check == 0
+        assert iterations % every == 0
         assert np.array_equal(ours, relaxed(relax_red_black, grid, 4, iterations=iterations)[0])
 
 
@@ -90,7 +90,7 @@ def test_neighbours_are_mutual() -> None:
             assert rank in [back.rank for back in neighbours(sharing, 3, to.rank) if back.side == to.side ^ 1]
 
 
-@pytest.mark.parametrize(("how", "message"), [({"layout": "shared"}, "no edges"), ({"check": 0}, "at least 1")])
+@pytest.mark.parametrize(("how", "message"), [({"layout": "shared"}, "no edges"), ({"every": 0}, "at least 1")])
 def test_wrong_arguments_are_refused(how: Any, message: str) -> None:
     with pytest.raises(smp.errors.ProcessorRaised, match=message):
         relaxed(relax_by_blocks, np.zeros((5, 5)), 2, iterations=1, **how)

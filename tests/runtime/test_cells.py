@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -622,6 +623,53 @@ def test_cells_and_arrays_are_not_copied_without_their_memory(pair: smp.Machine)
         for copied in (copy.copy, copy.deepcopy):
             with pytest.raises(TypeError, match=r"the same memory: .*machine\.(cells|array)"):
                 copied(shared)
+
+
+def test_values_stay_as_they_are_during_long_waits(pair: smp.Machine) -> None:
+    """A main thread returns to Python every 50 ms of a wait; neither its value nor the one that comes is lost then."""
+
+    def program(proc: smp.Processor, cells: smp.Cells) -> list[int]:
+        found = []
+        for k in range(8):
+            if k % 2 == proc.rank:
+                time.sleep(0.12)  # the other one waits, to read or to write
+            cells.writeef(proc.rank, k + 1)
+            if k % 3 == 0:
+                time.sleep(0.12)
+            found.append(int(cells.readfe(1 - proc.rank)))
+        return found
+
+    assert pair.run(program, pair.cells(2, np.int64)).results == [list(range(1, 9))] * 2
+
+
+def test_a_writer_keeps_its_value_during_a_long_wait(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor, cells: smp.Cells) -> Any:
+        if proc.rank == 0:
+            cells.writeef(0, 1)
+            cells.writeef(0, 77)  # waits until the 1 was read
+            return None
+        time.sleep(0.2)
+        return cells.readfe(0), cells.readfe(0)
+
+    assert pair.run(program, pair.cells(1, np.int64)).results == [None, (1, 77)]
+
+
+def test_the_parent_keeps_its_value_during_a_long_wait(pair: smp.Machine) -> None:
+    cells = pair.cells(2, np.int64)
+    cells.writeef(0, 1)
+    seen: list[Any] = []
+
+    def slow(proc: smp.Processor, cells: smp.Cells) -> Any:
+        if proc.rank:
+            return None
+        time.sleep(0.3)
+        return cells.readfe(0), cells.readfe(0)
+
+    runner = threading.Thread(target=lambda: seen.extend(pair.run(slow, cells, helpers=True).results))
+    runner.start()
+    cells.writeef(0, 77)  # waits in the main thread until a processor has read the 1
+    runner.join()
+    assert seen == [(1, 77), None]
 
 
 def test_a_processors_own_signal_handler_runs_while_it_waits_for_a_cell(pair: smp.Machine) -> None:

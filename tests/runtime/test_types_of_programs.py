@@ -1,10 +1,12 @@
 """Programs as a type checker sees them: which calls it refuses, and which types the results have."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-PROGRAMS = Path(__file__).parent.parent / "support" / "typed_programs.py"
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "tests" / "support" / "typed_programs.py"
 CONFIGURATION = """
 [mypy]
 strict = true
@@ -23,9 +25,11 @@ def test_a_type_checker_finds_the_errors_of_programs_and_no_others(tmp_path: Pat
     (tmp_path / "mypy.ini").write_text(CONFIGURATION)
     options = ["--config-file", tmp_path / "mypy.ini", "--cache-dir", tmp_path / "cache", "--no-error-summary"]
     command = [sys.executable, "-m", "mypy", *options, "--hide-error-context", PROGRAMS.name]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=PROGRAMS.parent)
+    found_there = {**os.environ, "MYPYPATH": str(ROOT)}  # mypy does not follow an editable installation
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PROGRAMS.parent, env=found_there)
     assert done.returncode == 1, done.stdout + done.stderr
-    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
+    said = [line for line in done.stdout.splitlines() if line.startswith(PROGRAMS.name) and ": error: " in line]
+    found = {int(line.split(":")[1]) for line in said}
     lines = PROGRAMS.read_text(encoding="utf-8").splitlines()
     expected = {number for number, line in enumerate(lines, 1) if line.endswith("# error")}
     assert len(expected) > 20

@@ -51,8 +51,8 @@ class Calls(ABC):
     def _kill(self, rank: int) -> None:
         """Kill a processor."""
 
-    def _seen(self, rank: int) -> Place | None:
-        """Return where a processor was seen last; None while the processors start."""
+    def _seen(self, rank: int) -> Place:
+        """Return where a processor was seen last."""
         return Place()
 
     @abstractmethod

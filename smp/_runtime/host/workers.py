@@ -99,7 +99,6 @@ class Workers(Calls):
     def _begin(self) -> None:
         """Start the workers, on new memory or on that of the workers before them."""
         deadline = time.monotonic() + START + EACH * self.size
-        self._up = False
         try:
             core()  # on first use, compile it once here and not in every worker
             with HeldBack() as ctrl_c, outputs_taken():
@@ -134,7 +133,6 @@ class Workers(Calls):
         self._poll, self._sources = self._workers.polled()
         try:
             up, _ = self._collect(ctrl_c, deadline)
-            self._up = True
             self._pids = [ready.pid for ready in up]
             self._processes = {os.getpid(), *self._pids}
         except ProgramError as error:
@@ -204,8 +202,8 @@ class Workers(Calls):
         return (block.offset, len(message)), block
 
     def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
-        streams, processes, silence = self._threads.streams, self._processes, Silence(self._pids, self._shown)
-        return ProgressCheck(self.segment, self.size, streams, processes, self._shown, timeout, helpers, silence)
+        streams, processes, silence = self._threads.streams, self._processes, Silence(self._pids, self._seen)
+        return ProgressCheck(self.segment, self.size, streams, processes, self._seen, timeout, helpers, silence)
 
     def _collect(
         self,
@@ -298,10 +296,7 @@ class Workers(Calls):
         place, box = self._seen(rank), self._workers.box(rank)
         return Untold(rank, place, box) if what == "untold" else Death(rank, code, place, box)
 
-    def _seen(self, rank: int) -> Place | None:
-        return self._shown(rank) if self._up else None
-
-    def _shown(self, rank: int) -> Place:
+    def _seen(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()
 
     def _first(self, failures: Sequence[Failure]) -> Failure:

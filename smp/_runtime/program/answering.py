@@ -26,6 +26,7 @@ from ..protocols import wait
 from ..source.lines import calls_programs, innermost, is_ours
 from ..source.titles import titled
 from .answers import Answer, Done, Mismatched, Raised, Stopped
+from .captured import hint
 from .pickling import Call, dumps, loads
 from .place import Place
 from .port import Mismatch, Port
@@ -137,6 +138,7 @@ def raised(port: Port, error: BaseException) -> Raised:
         sent = b""
     try:
         said = str(error)
+        said += hint(said)
     except BaseException as broken:
         said = f"(making its text raises {type(broken).__name__})"
     return Raised(type(error).__name__, said, sent, text, place(port, trace))

@@ -30,6 +30,7 @@ from ..loops.compiler import is_stream, loop_name, revive
 from ..loops.declarations import declared
 from ..loops.keys import fingerprint
 from ..source import titles
+from .captured import protect
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], int]
 """The program, its arguments by position and by name, and the seed of the run."""
@@ -154,6 +155,7 @@ def load_call(data: bytes | memoryview) -> Call:
     end = len(data) - _LENGTH
     titles.learn(pickle.loads(data[end - int.from_bytes(data[end:], "little") : end]))
     call: Call = loads(data)
+    protect(call[0])
     return call
 
 

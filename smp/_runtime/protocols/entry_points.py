@@ -23,7 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..loops import atomics
-from ..loops.atomics import words_at
+from ..loops.atomics import Words, words_at
+from ..loops.compiler import inline
 from ..loops.object_files import ObjectFiles
 from ..loops.python_calls import builtin, name_of
 from . import barriers as _barrier
@@ -118,20 +119,29 @@ def watch(address: int, seen: int) -> int:
 
 def operate(address: int, own: int, op: int, limit: int, deadline: int) -> int:
     words, mine = words_at(address, cell.CELL_WORDS), record_at(own)
-    status, mine[BITS] = cell.operate(words, 0, op, mine[BITS], mine, limit, deadline, address)
-    return status
+    return _kept(mine, cell.operate(words, 0, op, mine[BITS], mine, limit, deadline, address))
 
 
 def insist(address: int, own: int, op: int, limit: int, deadline: int) -> int:
     """Do an operation that a loop could not do at once."""
     words, mine = words_at(address, cell.CELL_WORDS), record_at(own)
-    status, mine[BITS] = cell.insist(words, 0, op, mine[BITS], mine, limit, deadline, address)
-    return status
+    return _kept(mine, cell.insist(words, 0, op, mine[BITS], mine, limit, deadline, address))
 
 
 def finish(address: int, own: int, deadline: int) -> int:
     mine = record_at(own)
-    status, mine[BITS] = cell.finish(words_at(address, cell.CELL_WORDS), 0, mine, deadline)
+    return _kept(mine, cell.finish(words_at(address, cell.CELL_WORDS), 0, mine, deadline))
+
+
+@inline
+def _kept(mine: Words, done: tuple[int, int]) -> int:
+    """Store the result of an operation in BITS, and return the status.
+
+    A stream that still waits is queued, and its BITS belong to the stream that will serve it.
+    """
+    status, result = done
+    if status == wait.OK:
+        mine[BITS] = result
     return status
 
 

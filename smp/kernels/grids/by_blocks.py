@@ -161,7 +161,7 @@ def relax_by_blocks(
     omega: float | None = None,
     tolerance: float | None = None,
     iterations: int | None = None,
-    check: int = CHECK,
+    every: int = CHECK,
 ) -> tuple[int, float]:
     """Relax a grid by red-black successive over-relaxation, with blocks between neighbours (SPMD program).
 
@@ -174,7 +174,7 @@ def relax_by_blocks(
         Rectangles of the processors, see `smp.kernels.grids.layouts.rectangles`; not "shared".
     omega, tolerance, iterations
         As for `smp.kernels.grids.programs.relax_red_black`.
-    check : int
+    every : int
         Number of iterations after which the processors find the largest change of all, if there is a tolerance.
 
     Returns
@@ -204,8 +204,8 @@ def relax_by_blocks(
     check_grid(grid)
     if layout == "shared":
         raise ValueError("the layout 'shared' has no edges to send: use relax_red_black, or another layout")
-    if check < 1:
-        raise ValueError(f"check is the number of iterations between two checks, at least 1, not {check}")
+    if every < 1:
+        raise ValueError(f"every is the number of iterations between two checks, at least 1, not {every}")
     how = {"layout": layout, "blocks": blocks}
     sharing = rectangles(grid.shape, proc.size, **how, extra_rows=extra_rows, extra_columns=extra_columns)  # type: ignore[arg-type]
     interior = max(grid.shape[0] - 2, 0), max(grid.shape[1] - 2, 0)
@@ -219,7 +219,7 @@ def relax_by_blocks(
     while done < limit:
         change = relax_once(edges, block, mine, degree)
         done += 1
-        if done == limit or (tolerance is not None and done % check == 0):
+        if done == limit or (tolerance is not None and done % every == 0):
             change = proc.reduce(change, np.maximum)
             if tolerance is not None and not change >= tolerance:  # NaN will never be less either
                 break

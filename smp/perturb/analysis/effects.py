@@ -31,7 +31,7 @@ from .unreplicated import lenth
 
 SIGMAS = 3.0
 FALSE_ALARM = 0.01
-_ROUNDING = 1e-12  # of the largest response
+ROUNDING = 1e-12  # of the largest response
 _SCALES = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 
 
@@ -97,7 +97,7 @@ class Analysis:
     @property
     def rounding(self) -> float:
         """Largest effect that may be due to rounding. Nothing below it is an effect, however small S is."""
-        return _ROUNDING * float(np.abs(self.responses).max())
+        return ROUNDING * float(np.abs(self.responses).max())
 
     @property
     def significant(self) -> NDArray[np.bool_]:
@@ -258,7 +258,7 @@ def analyse(
     if not freedom:
         found = lenth(effects[~lost])
         uncertainty, freedom = found.error, found.freedom
-    if uncertainty < _ROUNDING * np.abs(given).max():  # the runs of an emulated machine agree to the last digits
+    if uncertainty < ROUNDING * np.abs(given).max():  # the runs of an emulated machine agree to the last digits
         uncertainty = 0.0
     factor = mark(freedom)
     sources = tuple("block" if gone else source for (source, _), gone in zip(named, lost, strict=True))

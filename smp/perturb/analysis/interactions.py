@@ -99,6 +99,37 @@ def alone(analysis: Analysis) -> dict[str, tuple[float, float]]:
     return {factor: (effect, math.sqrt(terms) * analysis.uncertainty) for factor, (effect, terms) in effects.items()}
 
 
+def ends(analysis: Analysis) -> dict[str, Conditional]:
+    """Return the effects while no other factor is delayed and while all others are, where these differ significantly.
+
+    A full factorial design has the two pairs of trials.  For a fractional one, they are the main effect minus and plus
+    the significant two-factor interactions of the factor, as given by `likely_pairs`.
+    """
+    design, found = analysis.design, {}
+    if not design.is_full:
+        main = {factor: analysis.effect(factor) for factor in design.factors}
+        sums: dict[str, list[float]] = {}
+        for pair in likely_pairs(analysis):
+            for factor in pair:
+                sums.setdefault(factor, []).append(analysis.effect("&".join(pair)))
+        for factor, both in sums.items():
+            s = math.sqrt(1 + len(both)) * analysis.uncertainty
+            found[factor] = Conditional(main[factor] - sum(both), main[factor] + sum(both), s)
+        return found
+    mean_of = {tuple(row): float(mean) for row, mean in zip((design.levels > 0).tolist(), analysis.means, strict=True)}
+    p = len(design.factors)
+    interacting: set[int] = set()
+    for contrast, effects in design.alias_sets(p).items():
+        if contrast and len(effects[0][0]) > 1 and analysis.significant[contrast - 1]:
+            interacting.update(effects[0][0])
+    for i in sorted(interacting):
+        own = tuple(k == i for k in range(p))
+        without = mean_of[own] - mean_of[(False,) * p]
+        beside = mean_of[(True,) * p] - mean_of[tuple(not one for one in own)]
+        found[design.factors[i]] = Conditional(without, beside, analysis.uncertainty * math.sqrt(design.trials / 2))
+    return found
+
+
 def saturations(analysis: Analysis) -> list[Saturation]:
     """Return the factors whose effect vanishes while another factor is delayed, the most affected first."""
     found = []

@@ -76,9 +76,12 @@ def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = N
 def summary(trials: Trials) -> Printed:
     """Return a summary of an experiment: program, design, treatments, times."""
     plan = trials.plan
-    kinds = {str(ladder[-1]) if plan.design else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
+    two = plan.design is not None or plan.speedup
+    kinds = {str(ladder[-1]) if two else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
     treated = kinds.pop() if len(kinds) == 1 else ", ".join(f"{n} {ls[-1]}" for n, ls in plan.treatments.items())
     design = str(plan.design) if plan.design else f"{len(plan.levels)} trials of {len(plan.factors)} factors"
+    if plan.speedup:
+        design = f"speedup: {len(plan.levels)} trials, with all {len(plan.factors)} places delayed, and all but one"
     shares = set((trials.about.get("shares") or {}).values())
     if shares:
         treated = f"{' or '.join(sorted(shares))} of the time in each place: {treated}"
@@ -110,6 +113,8 @@ def sections(trials: Trials, names: Sequence[str]) -> Iterator[Printed]:
             yield effects_table(trials.analyse(name), ordered=True, largest=LARGEST)
             if name == "time":
                 yield from _advice(trials)
+        elif name == "time" and trials.plan.speedup:
+            yield from _gains(trials)
         elif name == "time":
             yield replace(trials.search(name).table(LARGEST), title=f"{_titled(name)}, the shortest first")
         else:
@@ -128,13 +133,17 @@ def _range(trials: Trials, name: str) -> Printed:
 
 
 def _advice(trials: Trials) -> Iterator[Printed]:
-    delayed = trials.delayed()
-    if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
-        yield replace(trials.gains().table(), title="Gain if a place took no time")
+    yield from _gains(trials)
     steps = trials.next_steps()
     worth = f"the effect to exclude: that of a place that would save {WORTH:.0%} of a run if it took no time"
     undecided = any(step.action in ("drop", "undecided") for step in steps)
     yield replace(steps_table(steps), title="Next steps", notes=[worth * undecided])
+
+
+def _gains(trials: Trials) -> Iterator[Printed]:
+    delayed = trials.delayed()
+    if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
+        yield replace(trials.gains().table(), title="Gain if a place took no time")
 
 
 def _titled(name: str) -> str:

@@ -6,20 +6,25 @@ second that is spent there anyway saves the same number, if the response is in p
 Delays in proportion to the time of a pass, such as ``treatment="50%"``, are best. A program in which all places except
 one take half as long again is the program with that one faster by a third, in slow motion. So the effect of a place
 while all others are delayed is its gain. Its effect while no other is delayed is only what it would cost if the place
-were slower. The main effect lies between the two: it is the mean over all patterns of the other delays.
+were slower. The main effect lies between the two: it is the mean over all patterns of the other delays. The three
+differ only if the place has interactions with others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from smp._output.table import Column, Marked, text
 from smp._output.terminal import Printed
+from smp.models._types import FloatArray
 
-from .effects import Analysis
-from .interactions import alone
+from .effects import ROUNDING, Analysis, mark
+from .interactions import Conditional, alone, ends
 
 
 class Gain(NamedTuple):
@@ -36,6 +41,8 @@ class Gain(NamedTuple):
     """Amount by which the response would fall if the place took no time; half of it if the place took half the time."""
     significant: bool
     """True if the effect exceeds the expanded uncertainty."""
+    ends: tuple[float, float] | None = None
+    """The gains by the effects while no other place is delayed, and while all others are; None if they are the same."""
 
 
 class Gains(list[Gain]):
@@ -58,7 +65,8 @@ class Gains(list[Gain]):
             f"doubtful, because the gain exceeds the time of a run: {absurd}; many threads may pass the place at once, "
             "or it may be so short that counting and treating it take longer"
         )
-        return replace(gains_table(self), notes=[doubt if absurd else ""])
+        table = gains_table(self)
+        return replace(table, notes=[doubt if absurd else "", *table.notes])
 
     def __str__(self) -> str:
         return str(self.table())
@@ -78,9 +86,15 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
         For each factor, the time in its place without delays, counted in the same way.
     single : bool
         Use the effect that the factor has with no other delay (`interactions.alone`) instead of its main effect, which
-        is the mean over the delays of the others. The main effect ranks gains better (see docs/perturb.md). The reason
-        is places at which different processors take about the same time: each costs in full when it is delayed alone,
-        and none gains when it is made faster alone.
+        is the mean over the delays of the others. It ranks gains worse (see docs/perturb.md). The reason is places at
+        which different processors take about the same time: each costs in full when it is delayed alone, and none gains
+        when it is made faster alone.
+
+    Notes
+    -----
+    In a full factorial design, a factor with significant interactions has the gain by its effect while all others are
+    delayed.  In a fractional design it has that of its main effect, since interactions may be those of other factors.
+    In both cases, `Gain.ends` has both ends.
 
     Raises
     ------
@@ -88,8 +102,53 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
         If a factor has no delay or no time.
     """
     effects = {factor: (analysis.effect(factor), analysis.uncertainty) for factor in analysis.design.factors}
+    both = ends(analysis)
     if single:
         effects = alone(analysis)
+    elif analysis.design.is_full:
+        effects.update({factor: (found.beside, found.uncertainty) for factor, found in both.items()})
+    least = float(analysis.means.min())
+    return _gains(effects, {} if single else both, analysis.factor, analysis.rounding, least, delayed, spent)
+
+
+def gains_of_speedup(
+    factors: Sequence[str], responses: FloatArray, delayed: Mapping[str, float], spent: Mapping[str, float]
+) -> Gains:
+    """Predict the gains from trials of the design "speedup"; see `smp.perturb.designs.all_but_one`.
+
+    Parameters
+    ----------
+    factors : sequence of str
+    responses : ndarray (replicates, factors + 1)
+        A time for each trial, that of all delays first.
+    delayed, spent
+        As for `gains`.
+
+    Raises
+    ------
+    ValueError
+        If a factor has no delay or no time, or if there is only one replicate.
+    """
+    replicates, trials = responses.shape
+    if replicates < 2:
+        raise ValueError("one replicate of the trials shows no noise: run at least 2")
+    means = responses.mean(axis=0)
+    s = math.sqrt(2 * float(responses.var(axis=0, ddof=1).mean()) / replicates)
+    effects = {factor: (float(means[0] - one), s) for factor, one in zip(factors, means[1:], strict=True)}
+    rounding = ROUNDING * float(np.abs(responses).max())
+    return _gains(effects, {}, mark((replicates - 1) * trials), rounding, float(means.min()), delayed, spent)
+
+
+def _gains(
+    effects: Mapping[str, tuple[float, float]],
+    both: Mapping[str, Conditional],
+    factor_of_s: float,
+    rounding: float,
+    least: float,
+    delayed: Mapping[str, float],
+    spent: Mapping[str, float],
+) -> Gains:
+    """Return the gains by effects and their standard uncertainties."""
     rows = []
     for factor, (effect, s) in effects.items():
         if factor not in delayed or factor not in spent or not delayed[factor] > 0 or not spent[factor] >= 0:
@@ -97,25 +156,31 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
                 f"{factor} is delayed by {delayed.get(factor)}, with {spent.get(factor)} spent in it; each factor "
                 "needs a delay above zero and a time"
             )
-        sensitivity = effect / delayed[factor]
-        marked = abs(effect) > max(analysis.factor * s, analysis.rounding)
-        gain = sensitivity * spent[factor]
-        rows.append(Gain(factor, sensitivity, s / delayed[factor], spent[factor], gain, marked))
-    return Gains(sorted(rows, key=lambda row: -row.gain), float(analysis.means.min()))
+        each = spent[factor] / delayed[factor]
+        marked = abs(effect) > max(factor_of_s * s, rounding)
+        two = (both[factor].without * each, both[factor].beside * each) if factor in both else None
+        rows.append(
+            Gain(factor, effect / delayed[factor], s / delayed[factor], spent[factor], effect * each, marked, two)
+        )
+    return Gains(sorted(rows, key=lambda row: -row.gain), least)
 
 
 def gains_table(rows: list[Gain], unit: str = "s") -> Printed:
     """Return a table of the gains; seconds are shown in suitable units."""
     form, unit = ("time", "") if unit == "s" else ("number", unit)
+    both = any(row.ends for row in rows)
     columns = (
         *(text("place"), Column("sensitivity")),
         *(Column(name, unit, form) for name in ("time inside", "gain", "+/-")),
+        *(Column(name, unit, form) for name in ("others fast", "others slow") if both),
     )
     shown = [
         [
             *(row.factor, row.sensitivity, row.spent, Marked(row.gain, "*") if row.significant else row.gain),
             row.uncertainty * row.spent,
+            *((row.ends or (None, None)) if both else ()),
         ]
         for row in rows
     ]
-    return Printed("", columns, shown)
+    note = "others fast, slow: the gain by the effects while no other place is delayed, and while all others are"
+    return Printed("", columns, shown, [note * both])

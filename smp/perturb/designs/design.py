@@ -91,6 +91,11 @@ class Design:
         return words.eliminate(self.columns) if self.regular else ({}, [])
 
     @property
+    def is_full(self) -> bool:
+        """True for a full factorial design: every pattern of delays has a trial."""
+        return self.regular and not self.folds and self.trials == 1 << len(self.factors)
+
+    @property
     def generators(self) -> tuple[str, ...]:
         """Words of the factors that take the column of an interaction: ``("e=abc", "f=bcd")``."""
         found = []

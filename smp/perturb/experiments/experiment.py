@@ -63,8 +63,9 @@ def screen(
         A function, called as ``program(*arguments)``. With a machine, an SPMD program, ``program(proc, *arguments)``.
         Or the path of a script, each trial of which is a separate process (see `smp.perturb.experiments.script`).
     design : Design, str, or ndarray (trials, factors) of int, optional
-        ``"2^(6-2)"``, ``"PB12"``, ``"OA25(5^6)"``, ..., or an array of levels 0, 1, 2, ... By default the smallest full
-        or fractional factorial design of resolution IV.
+        ``"2^(6-2)"``, ``"PB12"``, ``"OA25(5^6)"``, ``"speedup"``, ..., or an array of levels 0, 1, 2, ... By default
+        the smallest full or fractional factorial design of resolution IV.  ``"speedup"`` is for `Trials.gains` alone:
+        its trials delay all places, and all but one.
     treatment : Treatment, str, mapping or sequence
         Treatment of the level +1; or one for each factor; or, for an array, one for each level, with None for no
         treatment. ``"20%"`` is that share of the mean time of a pass of the place without treatments. The mean is over
@@ -207,11 +208,11 @@ def _ordered(plan: Plan, replicates: int, runs: int, blocks: int, seed: int) -> 
             "make 2 replicates, or take a larger design"
         )
     parts = plan.design.blocks if plan.design is not None and plan.design.folds else None
+    if plan.speedup and replicates == 1:
+        raise ValueError("the design speedup needs at least 2 replicates, from whose scatter its gains get their +/-")
     if blocks != 1:
         if plan.design is None:
-            raise ValueError(
-                f"an array of more than two levels cannot be divided into {blocks} blocks: make each replicate a block"
-            )
+            raise ValueError(f"only factorial designs can be divided into {blocks} blocks: make each replicate a block")
         parts = blocked(plan.design, blocks)[0]
     order = np.repeat(np.transpose(schedule(len(plan.levels), replicates, seed, parts)), runs, axis=0)
     return np.column_stack([order, np.arange(len(order)) % runs])

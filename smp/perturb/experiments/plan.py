@@ -2,6 +2,7 @@
 
 design "2^(3-1)"        level -1: no treatment         level +1: the factor's treatment
 array "OA25(5^6)"       level 0, 1, 2, ...: one treatment for each level, or none
+design "speedup"        level 0: no treatment          level 1: the factor's treatment
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from smp.models._types import IntArray
 
+from ..designs.all_but_one import all_but_one, is_all_but_one, is_named
 from ..designs.by_name import design as design_of
 from ..designs.by_name import smallest
 from ..designs.design import Design
@@ -41,13 +43,18 @@ class Plan:
     treatments : dict of str to tuple of (Treatment or None)
         For each factor, the treatments of its levels in their order; None is no treatment.
     design : Design or None
-        None for an array of more levels.
+        None for an array of more levels, and for the design "speedup".
     """
 
     factors: tuple[str, ...]
     levels: IntArray
     treatments: dict[str, tuple[Treatment | None, ...]]
     design: Design | None
+
+    @property
+    def speedup(self) -> bool:
+        """True for the design "speedup" (see `smp.perturb.designs.all_but_one`)."""
+        return self.design is None and is_all_but_one(self.levels)
 
     def settings(self, trial: int) -> dict[str, Treatment]:
         """Return the treatments of a trial, by factor; untreated factors are absent."""
@@ -131,6 +138,8 @@ def planned(
         If design, treatments and factors do not go together.
     """
     names = tuple(factors)
+    if isinstance(design, str) and is_named(design):
+        return Plan(names, all_but_one(len(names)), _of_two(treatment, names), None)
     if isinstance(design, str) and is_array(design):
         design = orthogonal_array(design)[:, : len(names)]  # any columns of an orthogonal array make one
     if isinstance(design, str):

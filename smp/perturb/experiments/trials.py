@@ -26,7 +26,7 @@ from ..analysis.advice import Step, next_steps
 from ..analysis.detectable import WORTH
 from ..analysis.effects import Analysis, analyse
 from ..analysis.report import UNITS, sections
-from ..analysis.speedups import Gains, gains
+from ..analysis.speedups import Gains, gains, gains_of_speedup
 from ..designs.design import Design
 from ..files.saved import Saved
 from ..places.counting import Met
@@ -80,7 +80,8 @@ class Trials(Saved):
         """
         if self.plan.design is None:
             raise ValueError(
-                "these are trials of an array of more than two levels, which has no effects: take the best of them"
+                "these are trials of an array or of the design speedup, which have no effects: take the best of an "
+                "array, and the gains of speedup"
             )
         return self.plan.design
 
@@ -148,10 +149,16 @@ class Trials(Saved):
     def gains(self) -> Gains:
         """Predict the gain from making each place faster (see `smp.perturb.analysis.speedups`).
 
+        With the design "speedup", a gain is the difference of two trials: with all places delayed, and all but one.
+        With a factorial design it is the main effect.  If the place has significant interactions, both ends are given:
+        its effect while no other place is delayed, and while all others are.  A full design has a trial for each end,
+        and the gain is that of the second one.
+
         Raises
         ------
         ValueError
             If a factor is a point of `delay`, in which no time can be measured, or its treatment has no known length.
+            Also for an array of more than two levels.
         """
         unknown = [name for name in self.plan.factors if not self.met[name].inside > 0]
         if unknown:
@@ -160,6 +167,8 @@ class Trials(Saved):
                 "cannot be predicted; enclose the code of the place in factor(...) instead"
             )
         spent = {name: self.met[name].inside / self.met[name].by for name in self.plan.factors}
+        if self.plan.speedup:
+            return gains_of_speedup(self.plan.factors, self.responses(), self.delayed(), spent)
         return gains(self.analyse(), self.delayed(), spent)
 
     def next_steps(self, worth: float = WORTH) -> list[Step]:
