@@ -32,7 +32,7 @@ from .._runtime.kinds import emulated, host
 from .._runtime.machine import Machine
 from ..errors import SmpError
 from .analysis.report import places_table
-from .designs.all_but_one import is_named
+from .designs.slow_motion import is_named
 from .designs.by_name import design as design_of
 from .designs.orthogonal import orthogonal_array
 from .experiments.climbing import climb

@@ -34,7 +34,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("algorithm", ["auto", "halves", "partition", "counting"])
-@pytest.mark.parametrize("n", [0, 1, 7, 1000, 300_000])
+@pytest.mark.parametrize("n", [0, 7, 300_000])
 def test_keys_are_sorted_as_by_numpy(n: int, algorithm: str, threads: int | None) -> None:
     keys = np.random.default_rng(n).integers(-500, 500, n)
     expected = np.sort(keys)
@@ -49,7 +49,7 @@ def test_keys_are_sorted_as_by_numpy(n: int, algorithm: str, threads: int | None
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("algorithm", ["auto", "partition"])
-@pytest.mark.parametrize("n", [0, 1, 7, 1000, 300_000])
+@pytest.mark.parametrize("n", [0, 7, 300_000])
 def test_orders_are_those_of_numpy(n: int, algorithm: str, threads: int | None) -> None:
     keys = np.random.default_rng(n).permutation(n)
     assert np.array_equal(argsort(keys, algorithm=algorithm, threads=threads), np.argsort(keys))
@@ -57,7 +57,7 @@ def test_orders_are_those_of_numpy(n: int, algorithm: str, threads: int | None) 
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("algorithm", ["auto", "fast"])
-@pytest.mark.parametrize("n", [0, 1, 7, 1000, 300_000])
+@pytest.mark.parametrize("n", [0, 7, 300_000])
 def test_lists_are_ranked_and_scanned(n: int, algorithm: str, threads: int | None) -> None:
     order = np.random.default_rng(n).permutation(n)
     successor, ranks = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -72,7 +72,7 @@ def test_lists_are_ranked_and_scanned(n: int, algorithm: str, threads: int | Non
 
 
 @pytest.mark.parametrize("threads", THREADS[1:])
-@pytest.mark.parametrize("shape", [(2, 9), (5, 5), (300, 200), (700, 900)])
+@pytest.mark.parametrize("shape", [(2, 9), (300, 200)])
 def test_grids_are_relaxed_to_the_same_bits(shape: tuple[int, int], threads: int) -> None:
     grid = np.random.default_rng(0).random(shape)
     expected, took = relax(grid, iterations=11, layout="uniprocessor", full_output=True)

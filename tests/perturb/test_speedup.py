@@ -15,7 +15,7 @@ import smp
 from smp.perturb import Trials, factor, screen
 from smp.perturb.analysis.speedups import gains_of_speedup
 from smp.perturb.command import main
-from smp.perturb.designs.all_but_one import all_but_one, is_all_but_one
+from smp.perturb.designs.slow_motion import all_but_one, is_all_but_one
 
 US = 1000
 _scratch = np.empty(1 << 22, np.uint8)  # never touched

@@ -169,7 +169,7 @@ def test_copies_of_supersteps_depend_on_accesses_of_their_elements() -> None:
     smp.explore(
         program,
         2,
-        None,
+        2,
         setup=lambda machine: machine.zeros(2, np.int64),
         check=lambda run, array: seen.add(run.results[1]),
         races=False,

@@ -11,6 +11,7 @@ first step and its last one.  Otherwise one line says where it begins, and anoth
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import dis
 import sys
@@ -150,7 +151,7 @@ class Operations:
     def _said(self, call: _Call, steps: list[int], unended: str) -> Iterator[tuple[float, str]]:
         """Yield the lines of an operation, each with its place among the steps."""
         end = len(self.steps) if call.ended < 0 else call.ended
-        own = [at for at in steps if call.began <= at < end]
+        own = steps[bisect.bisect_left(steps, call.began) : bisect.bisect_left(steps, end)]
         first: float = own[0] if own else call.began - 0.5
         in_between = bool(own) and own[-1] - own[0] >= len(own)
         if in_between and (call.ended >= 0 or unended == LAST):

@@ -11,7 +11,7 @@ import inspect
 import linecache
 import reprlib
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,7 @@ class Wording:
 
     def __init__(self, program: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self._names: dict[Any, str] = {}
+        self._usual: dict[CodeType, dict[str, Any]] = {}  # values of parameters that are not given, by function
         with contextlib.suppress(TypeError, ValueError):  # it has no signature, or cannot be called like this
             for name, argument in inspect.signature(program).bind(None, *args).arguments.items():
                 self._name(argument, name)
@@ -60,7 +61,7 @@ class Wording:
 
     def of_call(self, frame: FrameType, caller: FrameType) -> str:
         """Return the words for a call that begins in a frame; empty if it is not worth a line."""
-        function, target, args = _called(frame)
+        function, target, args = self._called(frame)
         if frame.f_code.co_filename == witness.__file__:
             said = self._of_access(frame, target, args, caller)
         elif function == "__exit__":
@@ -72,6 +73,24 @@ class Wording:
             of = "" if target is None or isinstance(target, _UNNAMED) or _key(target) else self._of(target, caller)
             said = f"{of}{function}({inside})"
         return said if len(said) <= LONGEST else said[: LONGEST - 3] + "..."
+
+    def _called(self, frame: FrameType) -> _Called:
+        """Return the call of a frame that begins."""
+        code, names = frame.f_code, frame.f_locals
+        primitive = names.get("meaning")
+        if primitive is not None and "args" in names:
+            return _Called(primitive.__name__, None, [("", value) for value in names["args"]])
+        positional = code.co_varnames[: code.co_argcount]
+        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][: bool(code.co_flags & inspect.CO_VARARGS)]
+        target = names[positional[0]] if positional[:1] == ("self",) else None
+        if code not in self._usual:
+            self._usual[code] = _defaults(code.co_name, target, frame)
+        usual = self._usual[code]
+        args = [("", names[k]) for k in positional[target is not None :] if not _is_usual(usual, k, names[k])]
+        args += [("", value) for k in rest for value in names[k]]
+        args += [(k, names[k]) for k in named if not _is_usual(usual, k, names[k])]
+        return _Called(code.co_name, target, args)
 
     def _of_access(self, frame: FrameType, array: Any, args: list[tuple[str, Any]], caller: FrameType) -> str:
         function, names = frame.f_code.co_name, frame.f_locals
@@ -117,23 +136,6 @@ class Wording:
 def is_an_array(value: Any) -> bool:
     """Return True if the result of an access is the array itself, or a part of it."""
     return type(value) is Witnessed
-
-
-def _called(frame: FrameType) -> _Called:
-    code, names = frame.f_code, frame.f_locals
-    primitive = names.get("meaning")
-    if primitive is not None and "args" in names:
-        return _Called(primitive.__name__, None, [("", value) for value in names["args"]])
-    positional = code.co_varnames[: code.co_argcount]
-    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    several = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else ""
-    target = names[positional[0]] if positional[:1] == ("self",) else None
-    usual = _defaults(code.co_name, target, frame)
-    rest = positional[target is not None :]
-    args = [("", names[name]) for name in rest if not _is_usual(usual, name, names[name])]
-    args += [("", value) for value in names.get(several, ())]
-    args += [(name, names[name]) for name in named if not _is_usual(usual, name, names[name])]
-    return _Called(code.co_name, target, args)
 
 
 def _defaults(name: str, target: Any, frame: FrameType) -> dict[str, Any]:

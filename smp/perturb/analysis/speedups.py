@@ -114,7 +114,7 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
 def gains_of_speedup(
     factors: Sequence[str], responses: FloatArray, delayed: Mapping[str, float], spent: Mapping[str, float]
 ) -> Gains:
-    """Predict the gains from trials of the design "speedup"; see `smp.perturb.designs.all_but_one`.
+    """Predict the gains from trials of the design "speedup"; see `smp.perturb.designs.slow_motion`.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import numpy as np
 
 from smp.models._types import IntArray
 
-from ..designs.all_but_one import all_but_one, is_all_but_one, is_named
+from ..designs.slow_motion import all_but_one, is_all_but_one, is_named
 from ..designs.by_name import design as design_of
 from ..designs.by_name import smallest
 from ..designs.design import Design
@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def speedup(self) -> bool:
-        """True for the design "speedup" (see `smp.perturb.designs.all_but_one`)."""
+        """True for the design "speedup" (see `smp.perturb.designs.slow_motion`)."""
         return self.design is None and is_all_but_one(self.levels)
 
     def settings(self, trial: int) -> dict[str, Treatment]:
