@@ -32,9 +32,9 @@ from .._runtime.kinds import emulated, host
 from .._runtime.machine import Machine
 from ..errors import SmpError
 from .analysis.report import places_table
-from .designs.slow_motion import is_named
 from .designs.by_name import design as design_of
 from .designs.orthogonal import orthogonal_array
+from .designs.slow_motion import is_named
 from .experiments.climbing import climb
 from .experiments.experiment import screen
 from .experiments.plan import is_array

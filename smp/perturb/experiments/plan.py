@@ -15,11 +15,11 @@ import numpy as np
 
 from smp.models._types import IntArray
 
-from ..designs.slow_motion import all_but_one, is_all_but_one, is_named
 from ..designs.by_name import design as design_of
 from ..designs.by_name import smallest
 from ..designs.design import Design
 from ..designs.orthogonal import orthogonal_array
+from ..designs.slow_motion import all_but_one, is_all_but_one, is_named
 from ..designs.words import named
 from ..places.counting import Met
 from ..places.treatments import Share, Treatment, checked
