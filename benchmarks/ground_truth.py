@@ -5,9 +5,10 @@
 
 Random programs (see ``random_programs``), and then balanced ones, are screened by the default design with three
 replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100% of its work: the
-true gain is the decrease of the run time, the mean of several runs. For comparison, gains are also predicted from
-delaying one place at a time, and all but one at a time, with as many runs, and from a profile, which is the time in
-each place. For each share of the work the output shows, over the programs,
+true gain is the decrease of the run time, the mean of several runs. For comparison, gains are also predicted by the
+design "speedup", which delays all places, and all but one, from delaying one place at a time, with as many runs, and
+from a profile, which is the time in each place. Delays of 11, 33, 100 and 900% of a pass show in slow motion a place
+that is freed of 10, 25, 50 and 90% of its work. For each share of the work the output shows, over the programs,
 
     rank      mean, median and least of the rank correlation (Spearman) of predicted and true gains of the places
     best in 2, best    share of programs whose truly best place is predicted first or second, and first
@@ -38,6 +39,8 @@ from smp.perturb.analysis.speedups import gains
 from smp.perturb.experiments.observed import OnMachine
 
 SHARES = (0.1, 0.25, 0.5, 1.0)
+SLOWER = ("11%", "33%", "100%", "900%")
+"""Delays of the design "speedup" for these shares; the last one is for a place that takes a tenth of its time."""
 REPLICATES = 3
 SIGMAS = 3.0
 LEAST = 0.001
@@ -91,6 +94,11 @@ def true_gains(stage: Stage, shares: tuple[float, ...], seeds: range) -> dict[fl
     return {share: {name: gain(name, share) for name in stage.program.names} for share in shares}
 
 
+def by_speedup(trials: Trials) -> Gains:
+    """Return the gains by the design "speedup"."""
+    return {row.factor: row.gain if row.significant else 0.0 for row in trials.gains()}
+
+
 def by_screening(trials: Trials, single: bool = False) -> Gains:
     """Return the gains that `Trials.gains` predicts; with ``single``, from each place's effect with no other delay."""
     spent = {name: met.inside / met.by for name, met in trials.met.items()}
@@ -98,18 +106,14 @@ def by_screening(trials: Trials, single: bool = False) -> Gains:
     return {row.factor: row.gain if row.significant else 0.0 for row in rows}
 
 
-def one_at_a_time(stage: Stage, trials: Trials, seeds: Iterator[int], but: bool = False) -> Gains:
-    """Return the gains predicted from as many runs as there are trials, each with one place delayed or none.
-
-    With ``but``, each run has all places delayed or all but one.
-    """
+def one_at_a_time(stage: Stage, trials: Trials, seeds: Iterator[int]) -> Gains:
+    """Return the gains predicted from as many runs as there are trials, each with one place delayed or none."""
     treatments = {name: ladder[-1] for name, ladder in trials.plan.treatments.items() if ladder[-1] is not None}
-    settings: list[dict[str, Treatment]] = [treatments if but else {}]
-    settings += [{n: one for n, one in treatments.items() if (n == name) != but} for name in treatments]
+    settings: list[dict[str, Treatment]] = [{}, *({name: one} for name, one in treatments.items())]
     repeats = len(trials.table) // len(settings)
     times = np.array([[run_time(stage, next(seeds), {}, each) for each in settings] for _ in range(repeats)])
     uncertainty = float(np.sqrt(times.var(axis=0, ddof=1).mean() * 2 / repeats))
-    effects = (times[:, 1:] - times[:, :1]).mean(axis=0) * (-1 if but else 1)
+    effects = (times[:, 1:] - times[:, :1]).mean(axis=0)
     found = {}
     for name, effect in zip(treatments, effects.tolist(), strict=True):
         gain = effect / trials.delayed()[name] * trials.met[name].inside / trials.met[name].by
@@ -129,17 +133,21 @@ def studied(
     seeds = itertools.count(seed << 20)
     with Stage(program) as stage:
 
-        def screened(treatments: str | Mapping[str, Treatment]) -> Trials:
+        def screened(
+            treatments: str | Mapping[str, Treatment], design: str | None = None, replicates: int = REPLICATES
+        ) -> Trials:
             return screen(
                 spmd,
+                design,
                 treatment=treatments,
                 factors=program.names,
                 arguments=lambda: stage.arguments(next(seeds)),
                 machine=stage.machine,
-                replicates=REPLICATES,
+                replicates=replicates,
             )
 
         trials = screened(treatment)
+        as_many = max(2, len(trials.table) // (len(program.names) + 1))
         lengths = [trials.lengths[name][-1] for name in program.names]
         same = screened(dict.fromkeys(program.names, Busy(round(float(np.mean(lengths)) * 1e9))))
         predicted = {
@@ -147,7 +155,7 @@ def studied(
             "  from effects alone": by_screening(trials, single=True),
             "screening, one delay for all": by_screening(same),
             "one place at a time": one_at_a_time(stage, trials, seeds),
-            "all places but one at a time": one_at_a_time(stage, trials, seeds, but=True),
+            **{f"speedup, {delay} of a pass": by_speedup(screened(delay, "speedup", as_many)) for delay in SLOWER},
             "profile": {name: trials.met[name].inside for name in program.names},
         }
         first = _TRUTH + (seed << 20)

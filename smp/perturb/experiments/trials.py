@@ -76,12 +76,14 @@ class Trials(Saved):
         Raises
         ------
         ValueError
-            For trials of an array of more levels, which have no effects: see `smp.perturb.experiments.search`.
+            For trials of an array of more levels, which have no effects (see `smp.perturb.experiments.search`), and for
+            those of the design "speedup".
         """
         if self.plan.design is None:
+            if self.plan.speedup:
+                raise ValueError("these are trials of the design speedup, which has no effects: take their gains()")
             raise ValueError(
-                "these are trials of an array or of the design speedup, which have no effects: take the best of an "
-                "array, and the gains of speedup"
+                "these are trials of an array of more than two levels, which has no effects: take the best of them"
             )
         return self.plan.design
 

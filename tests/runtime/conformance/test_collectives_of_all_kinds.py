@@ -178,7 +178,7 @@ def test_arrays_of_any_dtype_and_shape_are_broadcast(machines: Machines, dtype: 
 )
 def test_a_broadcast_that_does_not_fit_out_is_refused(machines: Machines, value: Any, out: Any, said: str) -> None:
     with pytest.raises(ProcessorRaised, match=said):
-        machines(2).run(lambda proc: proc.broadcast(value, out=out))
+        machines(2).run(lambda proc, out: proc.broadcast(value, out=out), out)
 
 
 def test_a_collective_that_was_refused_leaves_no_trace(machines: Machines) -> None:
