@@ -149,7 +149,7 @@ def test_the_gain_is_the_sensitivity_times_the_time_in_the_place():
 
 
 def test_of_two_places_that_wait_for_each_other_the_effect_alone_promises_too_much():
-    """Neither gains if it alone is faster, as trials show in which the other is delayed.  Alone, a delay costs in full."""
+    """Neither gains if it alone is faster: trials with the other delayed show that.  Alone, a delay costs in full."""
     found = measured(fractional("2^2"), lambda on: 10 + 2 * max(on["a"], on["b"]), noise=0.01)
     delayed, spent = {"a": 2.0, "b": 2.0}, {"a": 10.0, "b": 10.0}
     for single, promised in ((False, 0.0), (True, 10.0)):
