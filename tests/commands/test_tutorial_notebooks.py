@@ -111,6 +111,7 @@ def test_the_first_superstep_shows_counts_intervals_and_pictures(shows: Shows) -
         assert PICTURE in shown[one]
 
 
+@pytest.mark.slow
 def test_the_lab_ranks_lists_and_its_answers_are_right(shows: Shows) -> None:
     shown = shows("list-ranking-lab")
     assert shown["small"].splitlines()[1].split() == ["rank", "[3", "1", "4", "0", "2]"]
@@ -152,6 +153,7 @@ def test_races_and_deadlocks_are_found_repeated_and_mended(shows: Shows) -> None
     assert shown["lost"].count("counter[0] -> 0 ") == shown["lost"].count("counter[0] = 1 ") == 2
 
 
+@pytest.mark.slow
 def test_an_own_kernel_is_modelled_chosen_and_perturbed(shows: Shows) -> None:
     shown = shows("own-kernel")
     assert shown["kernel"] == "3"

@@ -221,7 +221,7 @@ def test_a_narrow_screen_needs_no_scrolling_sideways_and_the_theme_changes(windo
 
 
 @pytest.mark.skipif(bool(axe.missing()), reason=axe.missing())
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_axe_finds_no_serious_barrier(window: Browser, theme: str) -> None:
     window.run(f"document.documentElement.dataset.theme = '{theme}'")
     window.run("[...document.querySelectorAll('details')].slice(0, 5).forEach(one => one.open = true)")

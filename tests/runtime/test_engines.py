@@ -284,6 +284,7 @@ with smp.emulated(4, schedule="clock") as machine:
 """
 
 
+@pytest.mark.slow
 def test_runs_do_not_depend_on_the_process_or_on_earlier_runs() -> None:
     found = set()
     for seed in ("0", "1", "9"):

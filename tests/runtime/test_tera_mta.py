@@ -25,7 +25,7 @@ QUIET = MTA.replace("streams.background", 0)
 KB, MB = 1 << 10, 1 << 20
 
 
-@pytest.mark.parametrize("size", [16 * KB, 256 * KB, 4 * MB])
+@pytest.mark.parametrize("size", [pytest.param(16 * KB, marks=pytest.mark.slow), 256 * KB, 4 * MB])
 def test_a_load_takes_170_cycles_and_one_of_a_hot_spot_115(size: int) -> None:
     assert memory_latency(MTA, size, 8) == pytest.approx(170, rel=0.001)
     assert memory_latency(MTA, size, size) == pytest.approx(115, rel=0.001)
