@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +10,14 @@ from smp._output.drawing import save
 from smp.microbench.report.plots import figures_of
 from smp.microbench.sections import SECTIONS
 from smp.profiles import Profile
+from smp.profiles.profile import ProfileWarning
 
 
 def sections(profile: Path, pictures: Path) -> Iterator[str]:
     """Draw all figures into a folder, and yield the text of each section."""
-    data = Profile.load(profile).data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProfileWarning)  # it may be of another machine: it is only drawn
+        data = Profile.load(profile).data
     for name, section in SECTIONS.items():
         figures = list(figures_of(data, name))
         if not figures:

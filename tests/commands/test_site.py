@@ -54,7 +54,7 @@ def test_the_site_has_every_page(site: Path) -> None:
 def test_notebooks_are_shown_with_their_outputs(site: Path) -> None:
     shown = {name: (site / "notebooks" / name).with_suffix(".html").read_text(encoding="utf-8") for name in NOTEBOOKS}
     assert all("cell_output" in page for page in shown.values())
-    assert "DeadlockError with 1 preemption" in shown["races-and-deadlocks.ipynb"]
+    assert "with 1 preemption, schedule [" in shown["races-and-deadlocks.ipynb"]
     assert shown["list-ranking-lab.ipynb"].count("<details") == 4  # the answers
 
 

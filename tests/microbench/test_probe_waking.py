@@ -1,6 +1,8 @@
 """Waking: each stream is woken once, rounds are complete, a failure ends the wait, and the report shows the numbers."""
 
+import itertools
 import json
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +18,7 @@ import smp
 from smp._runtime.host import looking
 from smp._runtime.memory.cells import Cells
 from smp.errors import ProcessorRaised
+from smp.microbench.method import placement
 from smp.microbench.method.plan import Plan, Stopped
 from smp.microbench.method.result import summarise
 from smp.microbench.method.rows import judged
@@ -194,6 +197,8 @@ def test_only_rounds_in_the_main_state_of_the_placement_count(monkeypatch: pytes
     """In one of six rounds the CPUs lie far apart and a visit takes twice as long; in two others the CPUs move."""
     clock, log, looks = StillClock(), PlacementLog(), iter([30.0, 31.0, 200.0, 199.0, 30.0, 29.0] * 10)
     monkeypatch.setattr(looking, "look", lambda: next(looks))
+    seconds = itertools.count()  # as many between all looks, however busy this computer is
+    monkeypatch.setattr(placement, "time", types.SimpleNamespace(monotonic=lambda: float(next(seconds))))
     taking_turns = taking(clock, 10**8, [])
 
     def take(order: list[str], turn: int) -> Sequence[Windows]:
