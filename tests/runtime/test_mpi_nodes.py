@@ -364,39 +364,50 @@ def test_cells_of_other_nodes_work_as_those_of_the_own(four: smp.Machine) -> Non
     assert four.run(program, 20).results == [80] * 4
 
 
-OPERATIONS: list[Callable[[Any], Any]] = [
-    lambda cells: cells.peek(-1),
-    lambda cells: cells.try_readfe(7),
-    lambda cells: cells.writeef(7, 2.5),
-    lambda cells: cells.readff(7),
-    lambda cells: cells.fetch_add(7, 1),
-    lambda cells: cells.try_writeef(7, 9),
-    lambda cells: cells.try_fetch_add(7, -0.5),
-    lambda cells: cells.full_together([0, 7]),
-    lambda cells: cells.fill(0),
-    lambda cells: cells.full_together([0, 7]),
-    lambda cells: cells.writeff(7, 4),
-    lambda cells: cells.readxx(7),
-    lambda cells: cells.purge(7, 3),
-    lambda cells: cells.peek(7),
-    lambda cells: cells.writexf(7, 6),
-    lambda cells: cells.try_writeff(7, 5),
-    lambda cells: cells.readfe(7),
-    lambda cells: cells.purge(0),
-]
+VALUES: dict[str, tuple[Any, ...]] = {
+    "f8": (2.5, 1, 9, -0.5, 4, 3, 6, 5),
+    "i4": (2, 1, 9, -7, 4, 3, 6, 5),
+    "b1": (True, 1, False, 0, True, False, True, False),
+}
+"""Values that a cell of each dtype can hold."""
+
+
+def every_operation(cells: Any, dtype: str) -> list[Any]:
+    first, more, tried, less, written, purged, last, end = VALUES[dtype]
+    operations: list[Callable[[], Any]] = [
+        lambda: cells.peek(-1),
+        lambda: cells.try_readfe(7),
+        lambda: cells.writeef(7, first),
+        lambda: cells.readff(7),
+        lambda: cells.fetch_add(7, more),
+        lambda: cells.try_writeef(7, tried),
+        lambda: cells.try_fetch_add(7, less),
+        lambda: cells.full_together([0, 7]),
+        lambda: cells.fill(0),
+        lambda: cells.full_together([0, 7]),
+        lambda: cells.writeff(7, written),
+        lambda: cells.readxx(7),
+        lambda: cells.purge(7, purged),
+        lambda: cells.peek(7),
+        lambda: cells.writexf(7, last),
+        lambda: cells.try_writeff(7, end),
+        lambda: cells.readfe(7),
+        lambda: cells.purge(0),
+    ]
+    return [operation() for operation in operations]
 
 
 @pytest.mark.parametrize("dtype", ["f8", "i4", "b1"])
 def test_each_operation_has_the_same_result_near_and_far_and_in_the_parent(four: smp.Machine, dtype: str) -> None:
     def program(proc: smp.Processor, who: int, cells: Any) -> Any:
-        return [operation(cells) for operation in OPERATIONS] if proc.rank == who else None
+        return every_operation(cells, dtype) if proc.rank == who else None
 
     with smp.host(1) as host:
         expected = host.run(program, 0, host.cells(8, dtype)).results[0]
     for who in range(4):
         assert four.run(program, who, four.cells(8, dtype)).results[who] == expected
     cells = four.cells(8, dtype)
-    assert [operation(cells) for operation in OPERATIONS] == expected
+    assert every_operation(cells, dtype) == expected
 
 
 def test_waits_at_cells_of_other_nodes_end(four: smp.Machine) -> None:
