@@ -43,7 +43,7 @@ class _Call:
     """
 
     def __init__(self, frame: FrameType, stream: tuple[int, int], words: str, began: int) -> None:
-        self.code, self.stream, self.words, self.began, self.ended = frame.f_code, stream, words, began, -1
+        self.stream, self.words, self.began, self.ended = stream, words, began, -1
         self.end = ""
         self.where = where(frame)
         self.shown = frame.f_code.co_filename in _ACCESSES

@@ -22,8 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import code_folder
-from .code_folder import CacheWarning, cache_folder
+from .code_folder import CacheWarning, cache_folder, flaw_of_file
 
 _LABEL = 80  # most characters of a function's name in a file name
 _SUM = 16  # bytes of the checksum
@@ -45,7 +44,7 @@ def read(path: Path) -> bytes | None:
     """Return the content of a file, or None if it is absent or damaged."""
     try:
         with open(path, "rb", opener=_opened) as file:
-            flaw, content = code_folder.flaw_of_file(os.fstat(file.fileno())), file.read()
+            flaw, content = flaw_of_file(os.fstat(file.fileno())), file.read()
     except OSError as error:
         flaw, content = "it is a link" if error.errno == errno.ELOOP else "", b""
     if flaw:

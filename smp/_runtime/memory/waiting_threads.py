@@ -127,9 +127,10 @@ class WaitingThreads:
             raise MachineError(f"more than {waiters.MOST - 1:,} threads wait on this machine; start fewer")
         table = int(segment.words(8 * wait.TABLE, 1)[0])
         words = segment.words(table + 8 * waiters.RECORD * index, waiters.RECORD)
-        words[waiters.INDEX], words[waiters.RANK], words[waiters.STREAM] = index, rank, number
+        words[waiters.RANK], words[waiters.STREAM] = rank, number
         words[waiters.SHARED], words[waiters.TABLE] = base, base + table
         self._enter(words, core())
+        words[waiters.INDEX] = index  # last: from here on, the record says whose it is
         return Stream(words)
 
     @staticmethod

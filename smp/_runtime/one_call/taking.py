@@ -34,6 +34,7 @@ class Offer:
     starts: GlobalArray[np.int64]
     """Number of the first item of each chunk."""
     states: GlobalArray[np.int64]
+    """A row for each processor, which alone stores there; the parent loads DONE for a bar, and ITEM after a failure."""
 
 
 def take(proc: Processor, function: Callable[[Any], Any], offer: Offer) -> list[tuple[int, bytes]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from ..loops.places import Enclosing
 
+_HOLD = (np.ndarray, list, tuple, dict, FunctionType, functools.partial, Enclosing)
 _HINT = (
     "; a program has a read-only copy of each NumPy array that it captures, since what it wrote there would be lost. "
     "Pass a global array (machine.array) and write by step.copy_out or array.view, or write to a copy (array.copy())"
@@ -27,33 +29,36 @@ _HINT = (
 
 def protect(program: Any) -> None:
     """Make the arrays read-only that a program, and the functions that it uses, have captured."""
-    _protect(program, set())
+    todo, seen = [program], {id(program)}
+    while todo:
+        for part in _parts(todo.pop()):
+            if isinstance(part, _HOLD) and id(part) not in seen:
+                seen.add(id(part))
+                todo.append(part)
 
 
-def _protect(thing: Any, seen: set[int]) -> None:
-    if id(thing) in seen:
-        return
-    seen.add(id(thing))
+def _parts(thing: Any) -> Iterable[Any]:
+    """Return what a thing holds; make it read-only if it is an array."""
     if isinstance(thing, np.ndarray):
         thing.flags.writeable = False
     elif isinstance(thing, functools.partial):
-        _protect(thing.func, seen)
+        return (thing.func,)
     elif isinstance(thing, Enclosing):
-        _protect(thing.program, seen)
-    elif isinstance(thing, list | tuple):
-        for each in thing:
-            _protect(each, seen)
+        return (thing.program,)
     elif isinstance(thing, dict):
-        for each in thing.values():
-            _protect(each, seen)
+        return thing.values()
     elif isinstance(thing, FunctionType):
-        for cell in thing.__closure__ or ():
-            with contextlib.suppress(ValueError):  # the cell is empty
-                _protect(cell.cell_contents, seen)
-        if _was_sent(thing):
-            names = thing.__globals__
-            for name in thing.__code__.co_names:
-                _protect(names.get(name), seen)
+        return _captured(thing)
+    return thing if isinstance(thing, list | tuple) else ()
+
+
+def _captured(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # the cell is empty
+            yield cell.cell_contents
+    if _was_sent(function):
+        names = function.__globals__
+        yield from (names[name] for name in function.__code__.co_names if name in names)
 
 
 def _was_sent(function: FunctionType) -> bool:

@@ -7,7 +7,7 @@ Every argument and result is an int64.  The first argument, if there is one, is 
 
     barrier, flags, ``probe``                       of the processor's own words (see ``wait``)
     messages                                        of the processor's words for messages (see ``message_waits``)
-    ``abort``, ``join``, ``rouse``, ``watch``       of the shared words (see ``wait``)
+    ``abort``, ``join``, ``part``, ``rouse``, ``watch``   of the shared words (see ``wait``)
     ``load_word``, ``store_word``                   of a word
     cells                                           of the cell
     streams                                         of the stream's record (see ``waiters``)
@@ -101,6 +101,11 @@ def store_word(address: int, value: int) -> int:
 
 def join(address: int) -> int:
     return atomics.fetch_add(words_at(address, wait.SHARED_WORDS), wait.RECORDS, 1) + 1
+
+
+def part(address: int, joined: int, left: int) -> int:
+    """Take back the last records, whose streams have ended, unless another stream has joined since."""
+    return atomics.compare_exchange(words_at(address, wait.SHARED_WORDS), wait.RECORDS, joined, left)
 
 
 def rouse(address: int) -> int:
@@ -228,6 +233,7 @@ class Core:
     load_word: Entry
     store_word: Entry
     join: Entry
+    part: Entry
     rouse: Entry
     watch: Entry
     operate: Entry
@@ -264,6 +270,7 @@ class Core:
         (load_word, 1),
         (store_word, 2),
         (join, 1),
+        (part, 3),
         (rouse, 1),
         (watch, 2),
         (operate, 5),

@@ -16,7 +16,9 @@ one does not disturb the use of another:
     INBOXES    fetch_add, by a processor that sleeps in    the last processor to arrive at a barrier
                its inbox for the end of a barrier
     LOWERED    see ``flags``
-    RECORDS    fetch_add, by a stream that joins        `abort`, and the deadlock check
+    RECORDS    fetch_add, by a stream that joins; at     `abort`, and the deadlock check
+               a restart compare_exchange, by the
+               parent, unless a stream joins meanwhile
     TABLE      the machine's maker, once: distance in   every stream that joins, all that read records
                bytes from these words to the records
                (``waiters``)

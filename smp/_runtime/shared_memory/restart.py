@@ -2,7 +2,7 @@
 
     wait       for the threads of this process, and of processes forked from it, that were in operations on cells
     free       each cell: no lock, no queues; its value stays, and so does its state, full or empty
-    forget     the words, boards, records and texts of the processors; the records of this process's threads stay
+    forget     the words of the last run, and the processors' records and texts; those of this process's threads stay
 
 A processor that is killed changes a cell wholly or not at all, as other streams see it: the state word is stored last.
 """
@@ -20,10 +20,11 @@ from ..memory.segment import Segment
 from ..memory.waiting_threads import WaitingThreads
 from ..protocols import wait
 from ..protocols.cell import FULL
+from ..protocols.entry_points import core
 from ..protocols.stream_slots import LOCKED
 from ..protocols.text_ring import FIRST, RING_WORDS
-from ..protocols.waiters import RANK, RECORD, STATE, STATUS, WAITING
-from .layout import boards_at, clear_messages, introduce, texts_at
+from ..protocols.waiters import INDEX, RANK, RECORD, STATE, STATUS, WAITING
+from .layout import clear_messages, texts_at
 
 PATIENCE = 5.0  # seconds after which a wait that has not ended was one of a process that is gone
 HELD = 0.2  # the same for a lock, which is held for less than a microsecond
@@ -41,31 +42,27 @@ def make_ready(segment: Segment, threads: WaitingThreads, size: int) -> None:
     size : int
         Number of processors.
     """
-    records, states = _records(segment), [_states(cells) for cells in threads.known() if isinstance(cells, Cells)]
-    others = records[:, RANK] < 0
-    _until(lambda: not (records[others, STATUS] & STATE == WAITING).any(), PATIENCE)
-    _until(lambda: not any((words & LOCKED).any() for words in states), HELD)
-    for words in states:
-        words &= FULL
-    records[~others] = 0
+    words = segment.words(0, wait.SHARED_WORDS)
+    joined = int(words[wait.RECORDS])
+    records = segment.words(int(words[wait.TABLE]), (joined + 1) * RECORD).reshape(-1, RECORD)[1:]
+    states = [_states(cells) for cells in threads.known() if isinstance(cells, Cells)]
+    theirs = (records[:, INDEX] != 0) & (records[:, RANK] >= 0)  # not those of this process, or of a stream that joins
+    _until(lambda: not (records[~theirs, STATUS] & STATE == WAITING).any(), PATIENCE)
+    _until(lambda: not any((each & LOCKED).any() for each in states), HELD)
+    for each in states:
+        each &= FULL
+    records[theirs] = 0
+    core().part(segment.address, joined, int((np.flatnonzero(~theirs) + 1).max(initial=0)))
     clear_messages(segment, size)
-    segment.words(0, boards_at(size) // 8)[:] = 0
-    introduce(segment.words(0, wait.SHARED_WORDS), size)
-    segment.words(0, wait.SHARED_WORDS)[wait.RECORDS] = np.flatnonzero(others).max(initial=0)
     for rank in range(size):
         segment.words(texts_at(size) + 8 * RING_WORDS * rank, FIRST)[:] = 0
+    words[: wait.OF_A_RUN] = 0
 
 
 def _until(done: Callable[[], bool], patience: float) -> None:
     end = time.monotonic() + patience
     while not done() and time.monotonic() < end:
         time.sleep(0.001)
-
-
-def _records(segment: Segment) -> NDArray[np.int64]:
-    """Return the records of all streams that have joined, and record 0, which is none."""
-    words = segment.words(0, wait.SHARED_WORDS)
-    return segment.words(int(words[wait.TABLE]), (int(words[wait.RECORDS]) + 1) * RECORD).reshape(-1, RECORD)
 
 
 def _states(cells: Cells) -> NDArray[np.int64]:

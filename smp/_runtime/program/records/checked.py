@@ -9,6 +9,8 @@ error, before its own copies are made.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import pickle
 from typing import Any, NamedTuple
 
@@ -124,9 +126,15 @@ def _overlapping(rank: int, stretches: list[list[Stretch]]) -> list[int]:
     for other, theirs in enumerate(stretches):
         for stretch in theirs if other != rank else ():
             others.setdefault(stretch.array, []).append(stretch)
+    begins, ends = {}, {}
+    for name, each in others.items():
+        each.sort(key=lambda stretch: stretch.begin)
+        begins[name] = [stretch.begin for stretch in each]
+        ends[name] = list(itertools.accumulate((stretch.end for stretch in each), max))
     found = []
     for k, (name, begin, end) in enumerate(stretches[rank]):
-        if any(begin < other.end and other.begin < end for other in others.get(name, ())):
+        before = bisect.bisect_left(begins[name], end) if name in begins else 0  # those that begin before its end
+        if before and ends[name][before - 1] > begin:
             found.append(k)
     return found
 
