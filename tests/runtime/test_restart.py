@@ -14,6 +14,8 @@ import pytest
 from support.machines import gone
 
 import smp
+from smp._runtime.protocols import wait
+from smp._runtime.protocols.entry_points import core
 from smp.errors import Aborted, MachineClosed, MachineError, ProcessorDied, WaitTimeout
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -161,8 +163,6 @@ def test_many_restarts_leave_no_record_no_descriptor_and_no_memory(machine: smp.
     assert cells.readfe(0) == 1  # the parent has a record now
 
     def counts() -> tuple[int, int]:
-        from smp._runtime.protocols import wait
-
         processors: Any = machine._processors
         return int(processors.segment.words(0, wait.SHARED_WORDS)[wait.RECORDS]), len(os.listdir("/proc/self/fd"))
 
@@ -172,6 +172,17 @@ def test_many_restarts_leave_no_record_no_descriptor_and_no_memory(machine: smp.
         assert machine.run(stream, cells, 10).results == [0, 45]
         seen.add(counts())
     assert len(seen) == 1
+
+
+def test_records_are_not_taken_back_if_a_stream_has_joined_since(machine: smp.Machine) -> None:
+    processors: Any = machine._processors
+    segment = processors.segment
+    records = segment.words(8 * wait.RECORDS, 1)
+    seen = int(records[0])
+    joined = core().join(segment.address)
+    assert core().part(segment.address, seen, 0) == joined == int(records[0]) == seen + 1
+    assert core().part(segment.address, joined, seen) == joined
+    assert int(records[0]) == seen
 
 
 def test_an_emulated_machine_has_nothing_to_restart() -> None:
