@@ -22,7 +22,7 @@ CPUS = len(usable_cpus())
 @smp.stream
 def probed(sync: NDArray[np.int64], rank: int, size: int, found: NDArray[np.int64]) -> int:
     for k in range(len(found)):
-        if synchronise(sync, IN_A_LOOP, 0, 0) != 0:
+        if synchronise(sync, IN_A_LOOP, 0, False) != 0:
             return -1
         found[k] = probe(sync, rank, size)
     return 0
@@ -83,7 +83,7 @@ def handed_after_one_that_failed(sync: NDArray[np.int64], side: int, found: NDAr
     if side == 0:
         hand_over(sync, 0, 0, 0)
     for k in range(len(found)):
-        if synchronise(sync, IN_A_LOOP, 0, 0) != 0:
+        if synchronise(sync, IN_A_LOOP, 0, False) != 0:
             return -1
         found[k] = hand_over(sync, 0, side, k + 1)
     return 0

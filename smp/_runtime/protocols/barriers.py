@@ -111,11 +111,17 @@ def passed(sync: Words, k: int) -> bool:
 
 
 @inline
-def leave(sync: Words, k: int, deadline: int) -> int:
-    """Leave all open rounds up to round ``k``, once they have `passed`; return OK, ABORTED or EXPIRED."""
+def leave(sync: Words, k: int, deadline: int, once: bool) -> int:
+    """Leave all open rounds up to round ``k``, once they have `passed`; return OK, ABORTED or EXPIRED.
+
+    If ``once``, the status is CHANGING after a slice of sleep.  The wait stays noted then, and the caller must call
+    this again: with a deadline that is over, if it gives up.
+    """
     status = OK
     while status == OK and sync[LEFT] <= k:
-        status = _leave_one(sync, deadline)
+        status = _leave_one(sync, deadline, once)
+    if once and status != CHANGING and noted(sync, 0):
+        note(sync, 0, 0, 0)
     return status
 
 
@@ -126,18 +132,20 @@ def votes(sync: Words, k: int) -> int:
 
 
 @inline
-def _leave_one(sync: Words, deadline: int) -> int:
+def _leave_one(sync: Words, deadline: int, once: bool) -> int:
     """Leave the earliest open round; the result is ABORTED also if not all were in the same collective."""
     j = sync[LEFT] & LAST
     shared, i = shared_of(sync), BARRIER + 16 * j
     expected = sync[EXPECTED + j]
     status = spun(shared, i, ARRIVALS, expected & ARRIVALS, True, sync)
     if status == CHANGING:
-        note(sync, i, expected & ARRIVALS, deadline)
+        if not noted(sync, i):
+            note(sync, i, expected & ARRIVALS, deadline)
         fetch_add(shared, SLEEPERS, 1)
-        status = blocked(shared, i, ARRIVALS, expected & ARRIVALS, True, sync, deadline)
+        status = blocked(shared, i, ARRIVALS, expected & ARRIVALS, True, sync, deadline, once)
         fetch_add(shared, SLEEPERS, -1)
-        note(sync, 0, 0, 0)
+        if status != CHANGING:
+            note(sync, 0, 0, 0)
     if status == OK:
         word = load(shared, i)
         voted = (word - expected) >> VOTE
@@ -160,8 +168,19 @@ def note(sync: Words, i: int, expected: int, deadline: int) -> None:
 
 
 @inline
-def synchronise(sync: Words, sign: int, vote: int, deadline: int) -> int:
-    """Leave the rounds that are open, then arrive with a vote and leave; return OK, ABORTED or EXPIRED.
+def noted(sync: Words, i: int) -> bool:
+    """Return True if a record says that its stream sleeps at word ``i``; at any word, if that is 0."""
+    if sync[RECORD_AT] == 0:
+        return False
+    at = record_at(sync[RECORD_AT])[BARRIER_AT]
+    return bool(at == i if i != 0 else at != 0)
+
+
+@inline
+def synchronise(sync: Words, sign: int, vote: int, once: bool) -> int:
+    """Leave the rounds that are open, then arrive with a vote and leave; return OK or ABORTED.
+
+    If ``once``, the status is CHANGING after a slice of sleep in the round of this call (see `leave`).
 
     After an abort, no processor arrives any more: a program that went on regardless would be counted twice in a
     round.
@@ -169,11 +188,11 @@ def synchronise(sync: Words, sign: int, vote: int, deadline: int) -> int:
     if aborted(sync):
         return ABORTED
     if sync[LEFT] < sync[ROUND]:
-        status = leave(sync, sync[ROUND] - 1, deadline)
+        status = leave(sync, sync[ROUND] - 1, 0, False)
         if status != OK:
             return status
     arrive(sync, sign, vote)
-    return _leave_one(sync, deadline)
+    return _leave_one(sync, 0, once)
 
 
 @inline
@@ -190,7 +209,7 @@ def barrier(sync: Words) -> None:
     Aborted
         If another processor fails, or is in another collective.
     """
-    if synchronise(sync, IN_A_LOOP, 0, 0) != OK:
+    if synchronise(sync, IN_A_LOOP, 0, False) != OK:
         raise Aborted
 
 
@@ -212,6 +231,6 @@ def count(sync: Words, vote: bool) -> int:
     Aborted
         If another processor fails, or is in another collective.
     """
-    if synchronise(sync, COUNT_IN_A_LOOP, 1 if vote else 0, 0) != OK:
+    if synchronise(sync, COUNT_IN_A_LOOP, 1 if vote else 0, False) != OK:
         raise Aborted
     return votes(sync, sync[ROUND] - 1)

@@ -43,17 +43,17 @@ def passed(address: int, k: int) -> int:
     return int(_barrier.passed(words_at(address, wait.PRIVATE_WORDS), k))
 
 
-def leave(address: int, k: int, deadline: int) -> int:
+def leave(address: int, k: int, deadline: int, once: int) -> int:
     """Return the number of votes, or the negative status if there is none."""
     sync = words_at(address, wait.PRIVATE_WORDS)
-    status = _barrier.leave(sync, k, deadline)
+    status = _barrier.leave(sync, k, deadline, once != 0)
     return _barrier.votes(sync, k) if status == wait.OK else -status
 
 
-def synchronise(address: int, sign: int, vote: int, deadline: int) -> int:
+def synchronise(address: int, sign: int, vote: int, once: int) -> int:
     """Return the number of votes, or the negative status if there is none."""
     sync = words_at(address, wait.PRIVATE_WORDS)
-    status = _barrier.synchronise(sync, sign, vote, deadline)
+    status = _barrier.synchronise(sync, sign, vote, once != 0)
     return _barrier.votes(sync, sync[wait.ROUND] - 1) if status == wait.OK else -status
 
 
@@ -69,9 +69,9 @@ def post(state: int, network: int, to: int, head: int, count: int) -> int:
     return message_waits.post_given(words_at(state, message_waits.STATE), network, to, head, count)
 
 
-def await_event(state: int, own: int, networks: int, room: int, to: int, k: int, deadline: int) -> int:
+def await_event(state: int, own: int, networks: int, room: int, to: int, k: int, deadline: int, once: int) -> int:
     words = words_at(state, message_waits.STATE)
-    return message_waits.await_in(words, record_at(own), networks, room, to, k, deadline)
+    return message_waits.await_in(words, record_at(own), networks, room, to, k, deadline, once != 0)
 
 
 def await_packet(state: int, own: int, wanted: int, to: int) -> int:
@@ -257,12 +257,12 @@ class Core:
     _entries = (
         (arrive, 3),
         (passed, 2),
-        (leave, 3),
+        (leave, 4),
         (synchronise, 4),
         (raise_flag, 2),
         (any_flag, 1),
         (post, 5),
-        (await_event, 7),
+        (await_event, 8),
         (await_packet, 4),
         (accept_fences, 0),
         (probe, 3),

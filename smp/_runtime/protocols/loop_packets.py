@@ -100,4 +100,4 @@ def await_packet(state: Words, own: Words, wanted: int, to: int) -> int:
     left = words_of(state[NETS])
     if (wanted & 1 and left[KEPT] > 0) or (wanted & 2 and words_of(left[RIGHT_AT])[KEPT] > 0):
         return OK
-    return message_waits.await_in(state, own, wanted & 3, wanted >> 2, to, -1, 0)
+    return message_waits.await_in(state, own, wanted & 3, wanted >> 2, to, -1, 0, False)

@@ -53,7 +53,7 @@ from .wait import (
     aborted,
     shared_of,
 )
-from .waiters import begin_wait, end_wait
+from .waiters import OP, begin_wait, end_wait
 
 FENCE, INBOXES_AT, SLOTS_POSTED, HANDLED, KEPT, KEPT_AT = range(rings.OTHERS, rings.OTHERS + 6)
 RIGHT_AT, WAIT, STATE_AT, OWN = range(rings.OTHERS + 6, rings.PEERS)
@@ -160,13 +160,18 @@ def await_event(
     to: int,
     k: int,
     deadline: int,
+    once: bool,
 ) -> int:
     """Wait until something comes: a packet on one of the networks, room to a processor, or the end of round ``k``.
 
     ``networks`` and ``room`` are 0 for none, 1 for LEFT, 2 for RIGHT, 3 for both; ``k`` is -1 for none; ``own`` is the
     record in which the sleep is noted.  Return OK, ABORTED or EXPIRED.
+
+    If ``once``, return CHANGING after a slice of sleep.  The wait stays noted then, and the caller must call this
+    again: with a deadline that is over, if it gives up.
     """
-    for look in range(sync[RETRIES]):
+    goes_on = once and own[OP] == MESSAGES
+    for look in range(0 if goes_on else sync[RETRIES]):
         if _ready(sync, left, right, networks, room, to, k):
             return OK
         if aborted(sync):
@@ -175,26 +180,35 @@ def await_event(
             pause()
     _give_back(left)
     _give_back(right)
+    if not goes_on:
+        note(own, WAITS, 0, MESSAGES)
+        begin_wait(own, MESSAGES, 0, clock(), deadline)
     inbox = inbox_of(sync, rank)
-    note(own, WAITS, 0, MESSAGES)
-    begin_wait(own, MESSAGES, 0, clock(), deadline)
     begin_sleep(sync, inbox, k)
+    slept = False
     status = CHANGING
     while status == CHANGING:
         seen = load(inbox, EVENTS)
-        status = OK if _ready(sync, left, right, networks, room, to, k) else sleep(sync, inbox, seen, deadline)
+        if _ready(sync, left, right, networks, room, to, k):
+            status = OK
+        elif once and slept:
+            break
+        else:
+            status = sleep(sync, inbox, seen, deadline)
+            slept = True
     end_sleep(sync, inbox, k)
-    end_wait(own)
-    note(own, GOES_ON, 0, 0)
+    if status != CHANGING:
+        end_wait(own)
+        note(own, GOES_ON, 0, 0)
     return status
 
 
 @inline
-def await_in(state: Words, own: Words, networks: int, room: int, to: int, k: int, deadline: int) -> int:
+def await_in(state: Words, own: Words, networks: int, room: int, to: int, k: int, deadline: int, once: bool) -> int:
     """Wait as `await_event` does, given the words for calls from Python."""
     sync = words_at(state[SYNC], PRIVATE_WORDS)
     left, right = net_at(sync, state[NETS], 0), net_at(sync, state[NETS], 1)
-    return await_event(sync, left, right, own, state[RANK], networks, room, to, k, deadline)
+    return await_event(sync, left, right, own, state[RANK], networks, room, to, k, deadline, once)
 
 
 @inline

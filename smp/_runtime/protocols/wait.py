@@ -69,6 +69,7 @@ RAISED, DIED, MISMATCHED, INTERRUPTED, DEADLOCKED, TIMED_OUT = 1, 2, 3, 4, 5, 6 
 WHOLE = -1  # mask for a wait on all bits of a word
 BARE = 64  # looks without a pause: a pause takes longer than the transfer of a line from the next CPU
 MOMENT = 20_000_000  # ns: the longest sleep of a processor between two looks at ABORT
+OVER = 1  # ns: a deadline that is over
 EVER = 1 << 62  # ns: the length of a sleep that only a wake-up ends; no deadline is later
 
 
@@ -146,8 +147,10 @@ def spun(words: Words, i: int, mask: int, value: int, equal: bool, sync: Words) 
 
 
 @inline
-def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Words, deadline: int) -> int:
+def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Words, deadline: int, once: bool) -> int:
     """Sleep, in slices, until the word is as `spun` wants it; return OK, ABORTED or EXPIRED.
+
+    If ``once``, return CHANGING after one slice.
 
     ``deadline`` is in ns of `clock`, 0 for none. The kernel compares the low 32 bits of the word with those seen
     here, so the awaited change must change these bits.
@@ -167,6 +170,8 @@ def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Word
             if left < slice_ns:  # not min(), which includes an exception for an empty sequence
                 slice_ns = left
         futex_wait(words, i, seen, slice_ns)
+        if once and (load(words, i) & mask == value) != equal:
+            return CHANGING
 
 
 @inline
@@ -177,7 +182,7 @@ def wait_while(words: Words, i: int, value: int, sync: Words, deadline: int) -> 
     """
     status = spun(words, i, WHOLE, value, False, sync)
     if status == CHANGING:
-        status = blocked(words, i, WHOLE, value, False, sync, deadline)
+        status = blocked(words, i, WHOLE, value, False, sync, deadline, False)
     return status
 
 

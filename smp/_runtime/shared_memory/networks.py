@@ -102,6 +102,8 @@ class RingNetwork(SleepingNetwork):
     ----------
     core
         The runtime's entry points, or a substitute for them.
+    attentive : bool
+        Whether a wait comes back after each slice of sleep, so that Python can handle signals.
     """
 
     def __init__(
@@ -112,10 +114,11 @@ class RingNetwork(SleepingNetwork):
         core: Any,
         here: Callable[[], object],
         aborted: Callable[[], object],
+        attentive: bool = False,
     ) -> None:
         super().__init__(here, aborted)
         slots = rings.slots_for(size)
-        self._memory, self._core = memory, core
+        self._memory, self._core, self._attentive = memory, core, attentive
         self.longest = rings.longest(slots)
         nets = np.zeros((NETWORKS, rings.private_words(size)), np.int64)
         nbytes = 8 * rings.ring_words(size, slots)
@@ -146,4 +149,12 @@ class RingNetwork(SleepingNetwork):
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         own = self._memory.threads.own().address
-        return int(self._core.await_event(self._state, own, networks, *room, ticket, deadline))
+        awaited = partial(self._core.await_event, self._state, own, networks, *room, ticket)
+        try:
+            status = wait.CHANGING
+            while status == wait.CHANGING:  # Python handles its signals here
+                status = awaited(deadline, self._attentive)
+        except BaseException:
+            awaited(wait.OVER, True)
+            raise
+        return int(status)

@@ -45,7 +45,8 @@ class SharedMemoryPort:
     output : Output
         Shows the lines that the processor prints.
     entries : optional
-        The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.
+        The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.  Waits in machine code
+        come back after each slice of sleep, so that Python can handle signals.
     """
 
     far = clocks = None  # all processors are on one node
@@ -57,6 +58,7 @@ class SharedMemoryPort:
         self.memory, self.rank, self.size, self.output = memory, rank, size, output
         self.log: Log | None = None
         self.core: Any = core() if entries is None else entries
+        self.attentive = entries is None
         self.diagnosis = BoardDiagnosis(memory, rank, self.core)
         self._address, self._words = memory.sync.ctypes.data, memory.sync.data
         self._main = threading.get_ident()  # the thread that runs the program
@@ -92,7 +94,9 @@ class SharedMemoryPort:
             raise HandlerError(f"{self.inside()} called {name} of a cell, which may wait: use try_{name}")
 
     def _make_network(self) -> SleepingNetwork:
-        return RingNetwork(self.memory, self.rank, self.size, self.core, self.diagnosis.here, self._aborted)
+        return RingNetwork(
+            self.memory, self.rank, self.size, self.core, self.diagnosis.here, self._aborted, self.attentive
+        )
 
     def clock(self) -> float:
         return time.perf_counter()
@@ -199,15 +203,26 @@ class SharedMemoryPort:
             self.log.waits(description)
         deadline = 0 if timeout is None else self.deadline(timeout)
         if self.on_a_stream():
-            found = self._on_a_stream(partial(self.core.leave, self._address, ticket, deadline))
+            found = self._on_a_stream(partial(self.core.leave, self._address, ticket, deadline, False))
         elif self.serve is not None:
             found = self._leave_and_serve(self.serve, ticket, deadline)
         else:
-            found = self.core.leave(self._address, ticket, deadline)
+            found = self._leave(ticket, deadline)
         if found < 0:
             self._ended(-found, timeout)
         if self.log is not None:
             self.log.passed(description)
+        return found
+
+    def _leave(self, ticket: int, deadline: int) -> int:
+        """Leave a round as the entry point does; between slices of sleep, Python handles its signals."""
+        try:
+            found = -_wait.CHANGING
+            while found == -_wait.CHANGING:
+                found = self.core.leave(self._address, ticket, deadline, self.attentive)
+        except BaseException:
+            self.core.leave(self._address, ticket, _wait.OVER, True)
+            raise
         return found
 
     def _leave_and_serve(self, serve: Callable[[], object], ticket: int, deadline: int) -> int:
@@ -215,7 +230,7 @@ class SharedMemoryPort:
         while True:
             serve()
             if self.core.passed(self._address, ticket):
-                return int(self.core.leave(self._address, ticket, deadline))
+                return self._leave(ticket, deadline)
             status = self.network.wait_for_all(self.doing, BOTH, (0, 0), ticket, deadline)
             if status != _wait.OK:
                 return -status
@@ -229,9 +244,11 @@ class SharedMemoryPort:
             self.log.waits(description)
         sign = signature(description)
         if self.on_a_stream():
-            found = self._on_a_stream(partial(self.core.synchronise, self._address, sign, vote, 0))
+            found = self._on_a_stream(partial(self.core.synchronise, self._address, sign, vote, False))
         else:
-            found = self.core.synchronise(self._address, sign, vote, 0)
+            found = self.core.synchronise(self._address, sign, vote, self.attentive)
+            if found == -_wait.CHANGING:
+                found = self._leave(int(self._words[_wait.ROUND]) - 1, 0)
         if found < 0:
             self._ended(-found, timeout)
         if self.log is not None:

@@ -157,13 +157,13 @@ def _phase(
     """Copy in or out, piece by piece, with a row of ``out`` for each.  Return OK, or the status of a failed barrier."""
     placed, status = UNKNOWN, OK
     if rank >= 0:
-        status = synchronise(sync, IN_A_LOOP, 0, 0)  # the neighbours reach the probe together
+        status = synchronise(sync, IN_A_LOOP, 0, False)  # the neighbours reach the probe together
         if status == OK:
             placed = probe(sync, rank, sync[SIZE])
     for k in range(out.shape[0]):
         first, last = min(k * piece, words), min((k + 1) * piece, words)
         if status == OK:
-            status = synchronise(sync, IN_A_LOOP, 0, 0)
+            status = synchronise(sync, IN_A_LOOP, 0, False)
         if status != OK:
             return int(status)
         cpu0, t0 = thread_clock(), clock()
@@ -172,7 +172,7 @@ def _phase(
         else:
             _read(family, shared, local, first, last, base, step, span, seed, move)
         t1 = clock()
-        status = synchronise(sync, IN_A_LOOP, 0, 0)
+        status = synchronise(sync, IN_A_LOOP, 0, False)
         if status != OK:
             return int(status)
         t2, cpu1 = clock(), thread_clock()

@@ -56,20 +56,20 @@ def look(sync: Int64s, rank: int, out: Int64s) -> int:
     out : int64 array, shape (LOOK,)
         Filled with the columns of the look.
     """
-    if synchronise(sync, IN_A_LOOP, 0, 0) != OK:
+    if synchronise(sync, IN_A_LOOP, 0, False) != OK:
         return -1
     start = clock()
     placed = probe(sync, rank, sync[SIZE])
     t0 = clock()
     total = _chain(start, 0x9E3779B97F4A7C15 >> 1)
     t1 = clock()
-    if synchronise(sync, IN_A_LOOP, 0, 0) != OK:
+    if synchronise(sync, IN_A_LOOP, 0, False) != OK:
         return -1
     t2 = clock()
     if rank == 0:
         total += _busy(t2, 0x5DEECE66D)
     t3 = clock()
-    if synchronise(sync, IN_A_LOOP, 0, 0) != OK:
+    if synchronise(sync, IN_A_LOOP, 0, False) != OK:
         return -1
     t4 = clock()
     total += _busy(t3, 0x5DEECE66D)
