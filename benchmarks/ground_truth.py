@@ -1,20 +1,22 @@
 """Compare predicted gains with true ones: in virtual time a place can really be made faster.
 
-    python benchmarks/ground_truth.py [--programs 100] [--balanced 25] [--seed 0] [--treatment 50%] [--repeats 16]
+    python benchmarks/ground_truth.py [--programs 100] [--balanced 100] [--seed 0] [--treatment 50%] [--repeats 16]
                                       [--jobs 2]
 
-Random programs (see ``random_programs``), and then balanced ones, are screened by the default design with three
-replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100% of its work: the
-true gain is the decrease of the run time, the mean of several runs. For comparison, gains are also predicted by the
-design "speedup", which delays all places, and all but one, from delaying one place at a time, with as many runs, and
-from a profile, which is the time in each place. Delays of 11, 33, 100 and 900% of a pass show in slow motion a place
-that is freed of 10, 25, 50 and 90% of its work. For each share of the work the output shows, over the programs,
+Random programs (``random_programs``), and then balanced ones (``balanced_programs``), are screened by the default
+design with three replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100%
+of its work: the true gain is the decrease of the run time, the mean of several runs. For comparison, gains are also
+predicted by the design "speedup", which delays all places, and all but one, from delaying one place at a time, with as
+many runs, and from a profile, which is the time in each place. Delays of 11, 33, 100 and 900% of a pass show in slow motion a place
+that is freed of 10, 25, 50 and 90% of its work; those of 100% are also tried with four times as many runs. The last row
+compares the true gains with those of other runs of the same kind: no prediction can be better. For each share of the
+work the output shows, over the programs,
 
     rank      mean, median and least of the rank correlation (Spearman) of predicted and true gains of the places
     best in 2, best    share of programs whose truly best place is predicted first or second, and first
 
-A place whose effect is not significant is predicted to gain nothing. A true gain below a thousandth of the run counts
-as none.
+A place whose effect is not significant is predicted to gain nothing. A gain of less than a hundredth of the run counts
+as none, predicted or true. Programs in which no place has a true gain are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from random_programs import Program, Stage, balanced, drawn, spmd
+from balanced_programs import balanced
+from random_programs import Program, Stage, drawn, spmd
 from scipy.stats import spearmanr
 
 from smp.perturb import Busy, Treatment, Trials, screen
@@ -43,20 +46,13 @@ SLOWER = ("11%", "33%", "100%", "900%")
 """Delays of the design "speedup" for these shares; the last one is for a place that takes a tenth of its time."""
 REPLICATES = 3
 SIGMAS = 3.0
-LEAST = 0.001
-"""Share of the run time below which a true gain counts as none."""
+MORE = 4
+"""Factor of the runs of the design "speedup" in one of its rows."""
+AGAIN = "true gains of other runs"
+LEAST = 0.01
+"""Share of the run time below which a gain counts as none."""
 _TRUTH = 1 << 40  # first seed of the runs that give the true gains; none of them is a trial
 Gains = dict[str, float]
-
-
-class Case(NamedTuple):
-    """A program, the predicted gains of its places, and the true ones."""
-
-    program: Program
-    predicted: dict[str, Gains]
-    """Predicted gains, by method."""
-    true: dict[float, Gains]
-    """True gains, by share of the work."""
 
 
 class Verdict(NamedTuple):
@@ -76,6 +72,35 @@ def verdict(predicted: Mapping[str, float], true: Mapping[str, float]) -> Verdic
     return Verdict(rank, int((told >= told[real.argmax()]).sum()))
 
 
+class Case(NamedTuple):
+    """A program, the predicted gains of its places, and the true ones."""
+
+    program: Program
+    predicted: dict[str, Gains]
+    """Predicted gains from all of a place's work, by method."""
+    true: dict[float, Gains]
+    """True gains, by share of the work."""
+    again: dict[float, Gains]
+    """The same from other runs."""
+    run: float
+    """Mean time of a run."""
+
+    def verdict(self, method: str, share: float) -> Verdict:
+        """Return the quality of a method's predictions for a share of the work."""
+        if method == AGAIN:
+            found = self.again[share]
+        else:
+            found = {name: share * gain for name, gain in self.predicted[method].items()}
+        return verdict(self._worth(found), self._worth(self.true[share]))
+
+    def gains_something(self, share: float) -> bool:
+        """Return True if a place would gain something."""
+        return any(self._worth(self.true[share]).values())
+
+    def _worth(self, gains: Gains) -> Gains:
+        return {name: gain if gain > LEAST * self.run else 0.0 for name, gain in gains.items()}
+
+
 def run_time(stage: Stage, seed: int, faster: Mapping[str, float], treatments: Mapping[str, Treatment]) -> float:
     """Return the seconds of virtual time of one run."""
     arguments = stage.arguments(seed, dict(faster))
@@ -88,8 +113,7 @@ def true_gains(stage: Stage, shares: tuple[float, ...], seeds: range) -> dict[fl
 
     def gain(name: str, share: float) -> float:
         faster = np.array([run_time(stage, seed, {name: share}, {}) for seed in seeds])
-        mean = float((as_it_is - faster).mean())
-        return mean if abs(mean) > LEAST * as_it_is.mean() else 0.0
+        return float((as_it_is - faster).mean())
 
     return {share: {name: gain(name, share) for name in stage.program.names} for share in shares}
 
@@ -156,26 +180,30 @@ def studied(
             "screening, one delay for all": by_screening(same),
             "one place at a time": one_at_a_time(stage, trials, seeds),
             **{f"speedup, {delay} of a pass": by_speedup(screened(delay, "speedup", as_many)) for delay in SLOWER},
+            f"  100%, {MORE} times as many runs": by_speedup(screened("100%", "speedup", MORE * as_many)),
             "profile": {name: trials.met[name].inside for name in program.names},
         }
         first = _TRUTH + (seed << 20)
-        true = true_gains(stage, shares, range(first, first + repeats))
-    return Case(program, predicted, true)
+        true, again = (true_gains(stage, shares, range(k, k + repeats)) for k in (first, first + repeats))
+        run = float(np.mean([run_time(stage, first + k, {}, {}) for k in range(repeats)]))
+    return Case(program, predicted, true, again, run)
 
 
 def table(cases: list[Case]) -> str:
     """Return a table of the quality of each method's predictions, by share of the work."""
-    methods, shares = list(cases[0].predicted), list(cases[0].true)
+    methods, shares = [*cases[0].predicted, AGAIN], list(cases[0].true)
     lines = []
     for share in shares:
-        lines.append(
-            f"{f'{share:.0%} of its work less':<32}{'rank: mean  median   least':>26}{'best in 2':>12}{'best':>7}"
-        )
+        some = [case for case in cases if case.gains_something(share)]
+        if not some:
+            continue
+        of = f"{share:.0%} of its work less, {len(some)} programs"
+        lines.append(f"{of:<38}{'rank: mean  median   least':>26}{'best in 2':>12}{'best':>7}")
         for method in methods:
-            found = [verdict(case.predicted[method], case.true[share]) for case in cases]
+            found = [case.verdict(method, share) for case in some]
             ranks, places = (np.array(column) for column in zip(*found, strict=True))
             lines.append(
-                f"{method:<32}{ranks.mean():>12.3f}{np.median(ranks):>8.3f}{ranks.min():>8.2f}"
+                f"{method:<38}{ranks.mean():>12.3f}{np.median(ranks):>8.3f}{ranks.min():>8.2f}"
                 f"{(places <= 2).mean():>11.0%}{(places == 1).mean():>8.0%}"
             )
         lines.append("")
@@ -209,7 +237,9 @@ def studied_all(draw: Callable[[int], Program], seeds: range, treatment: str, re
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=100)
-    parser.add_argument("--balanced", type=int, default=25, help="programs of forks with branches of about one length")
+    parser.add_argument(
+        "--balanced", type=int, default=100, help="programs whose parallel parts take about the same time"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first program")
     parser.add_argument("--treatment", default="50%", help="share of the mean time of a pass")
     parser.add_argument("--repeats", type=int, default=16, help="runs that are averaged for a true gain")

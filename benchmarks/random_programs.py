@@ -11,12 +11,10 @@ A place is ``with factor(name): burn(ns)``: virtual time passes, nothing else. T
     locked    one processor at a time, under one of the locks: a cell that is full while no processor holds it
     pool      chunks, each taken by a processor that is free
     chain     each processor waits for the one before it, and hands on to the next by a cell
+    stage     one processor waits before each pass for the stage before it in the phase, and hands on to the next
 
 Work is unequal: passes differ in length, and in places of the kind ``apart`` processors differ in the number of passes.
 The length of each pass varies by up to 10% either way from run to run.
-
-A balanced program has two forks and joins: one place for each processor, with times within 20% of each other, and a
-barrier. After them comes a place, 5 to 30% as long, which all processors pass.
 """
 
 from __future__ import annotations
@@ -36,8 +34,6 @@ _LOCKS = 2
 _LEAST, _MOST = 20_000, 200_000  # ns for which a place keeps its processors busy in a round, about
 _PASSES = 5  # most passes of a processor in a place that is apart
 _CHUNKS = 3  # chunks of a pool, for each processor
-_SPREAD = 0.2  # largest share by which a branch of a fork is shorter than its longest possible one
-_SHORT = (0.05, 0.3)  # length of the place after the forks, as a share of a branch
 _VARIATION = 0.05  # from run to run, a pass varies by at most twice this share of its length, either way
 _BYTES = 10  # bytes of local data that a loop touches in a nanosecond of virtual time
 _scratch = np.empty(1 << 25, np.uint8)  # never touched
@@ -64,6 +60,10 @@ class Place(NamedTuple):
     """Passes of each processor in a round; those of a pool are shared by all."""
     work: NDArray[np.float64]
     """Nanoseconds of each pass, shape (all passes,), processor by processor."""
+    first: bool = True
+    """Whether a stage is the first of its phase."""
+    last: bool = True
+    """Whether a stage is the last of its phase."""
 
 
 class Phase(NamedTuple):
@@ -74,7 +74,7 @@ class Phase(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A random program, made by `drawn` or `balanced`."""
+    """A random program, made by `drawn` or by `balanced` (see ``balanced_programs``)."""
 
     processors: int
     rounds: int
@@ -115,21 +115,6 @@ def drawn(seed: int) -> Program:
     order = np.split(rng.permutation(len(places)), cuts)
     phases = tuple(Phase(tuple(part.tolist()), bool(rng.random() < 0.6)) for part in order)
     return Program(processors, int(rng.integers(3, 5)), places, phases)
-
-
-def balanced(seed: int) -> Program:
-    """Draw a program of 3 processors and 7 places: two forks of three branches, and a short place that all pass."""
-    rng = np.random.default_rng(seed)
-    processors, forks = 3, 2
-    places = []
-    for _ in range(forks):
-        size = float(np.exp(rng.uniform(np.log(_LEAST), np.log(_MOST))))
-        for rank in range(processors):
-            passes = tuple(int(rank == one) for one in range(processors))
-            places.append(Place("abcdef"[len(places)], "branch", 0, passes, size * rng.uniform(1 - _SPREAD, 1, 1)))
-    places.append(Place("g", "apart", 0, (1,) * processors, np.full(processors, size * rng.uniform(*_SHORT))))
-    phases = [Phase(tuple(range(k * processors, (k + 1) * processors)), True) for k in range(forks)]
-    return Program(processors, int(rng.integers(3, 5)), tuple(places), (*phases, Phase((forks * processors,), True)))
 
 
 def _place(rng: np.random.Generator, name: str, processors: int) -> Place:
@@ -189,8 +174,12 @@ def spmd(
                     hands.readfe(hand)
                 before = sum(place.passes[:me])
                 for mine in ns[before : before + place.passes[me]]:
+                    if not place.first:
+                        hands.readfe(k * proc.size)
                     with factor(place.name):
                         burn(mine)
+                    if not place.last:
+                        hands.writeef((k + 1) * proc.size, 0)
                 if place.kind == "locked":
                     locks.writeef(place.lock, 0)
                 elif place.kind == "chain" and me < last:

@@ -18,8 +18,10 @@ from smp.perturb.analysis.speedups import Gain
 from smp.perturb.experiments.observed import OnMachine
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from ground_truth import studied, verdict
-from random_programs import Stage, balanced, burn, drawn, spmd
+import random_programs
+from balanced_programs import KINDS, balanced
+from ground_truth import studied, true_gains, verdict
+from random_programs import Phase, Place, Program, Stage, burn, drawn, spmd
 
 US = 1000
 Works = Mapping[str, int]
@@ -145,7 +147,7 @@ def test_a_faster_lock_that_all_want_gains_one_pass_for_each_processor(p: int, e
 def test_gains_of_random_programs_rank_like_the_true_gains(seed: int) -> None:
     """They rank better than the time spent in the places; ``benchmarks/ground_truth.py`` has a hundred programs."""
     case = studied(seed, "50%", repeats=4, shares=(0.25,))
-    found = {method: verdict(predicted, case.true[0.25]) for method, predicted in case.predicted.items()}
+    found = {method: case.verdict(method, 0.25) for method in case.predicted}
     screened_ = found["screening, 50% of a pass"]
     assert screened_.rank > 0.8
     assert screened_.place <= 2
@@ -182,17 +184,34 @@ def test_random_programs_pass_all_their_places_and_leave_their_cells_as_they_wer
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_branches_of_balanced_programs_are_within_a_fifth_of_each_other(seed: int) -> None:
-    program = balanced(seed)
-    works = [float(place.work[0]) for place in program.places]
-    for fork in (works[:3], works[3:6]):
-        assert max(fork) * 0.8 <= min(fork)
-    assert works[6] < 0.4 * max(works[3:6])
-    assert [place.passes for place in program.places[:3]] == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    assert (len(program.names), program.processors) == (7, 3)
+def test_places_of_balanced_programs_that_work_at_the_same_time_are_within_a_fifth_of_each_other(seed: int) -> None:
+    program, kind = balanced(seed), KINDS[seed % 4]
+    groups = {"forks": ("abc", "def"), "pipeline": ("abc", "def"), "stencil": ("abcd",), "holders": ("abcd", "efgh")}
+    places = dict(zip(program.names, program.places, strict=True))
+    for group in groups[kind]:
+        works = [float(places[name].work.sum()) for name in group]
+        assert max(works) * 0.8 <= min(works)
+        assert [np.flatnonzero(places[name].passes).tolist() for name in group] == [[k] for k in range(len(group))]
     with Stage(program) as stage, counted() as met:
         stage.machine.run(spmd, *stage.arguments(0))
-    assert {name: met[name].by for name in program.names} == {**dict.fromkeys("abcdef", 1), "g": 3}
+        stage.machine.run(spmd, *stage.arguments(1))  # the cells are as they were
+    last = program.names[-1]
+    assert {name: met[name].by for name in program.names} == {**dict.fromkeys(places, 1), last: program.processors}
+    assert met["a"].passes == 2 * program.rounds * (8 if kind == "pipeline" else 1)
+
+
+def test_a_faster_stage_gains_for_each_item_only_if_it_is_the_slowest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random_programs, "_VARIATION", 0.0)
+    items, lengths = 8, {"a": 80 * US, "b": 100 * US, "c": 90 * US}
+    stages = [
+        Place(
+            name, "stage", 0, tuple(items * (k == one) for one in range(3)), np.full(items, float(ns)), k == 0, k == 2
+        )
+        for k, (name, ns) in enumerate(lengths.items())
+    ]
+    with Stage(Program(3, 1, tuple(stages), (Phase((0, 1, 2), True),))) as stage:
+        gains = true_gains(stage, (0.05,), range(1))[0.05]
+    assert gains == pytest.approx({"a": 4e-6, "b": 5e-6 * items, "c": 4.5e-6}, rel=0.02)
 
 
 def test_verdicts_compare_predicted_with_true_gains() -> None:
