@@ -7,10 +7,10 @@ Random programs (``random_programs``), and then balanced ones (``balanced_progra
 design with three replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100%
 of its work: the true gain is the decrease of the run time, the mean of several runs. For comparison, gains are also
 predicted by the design "speedup", which delays all places, and all but one, from delaying one place at a time, with as
-many runs, and from a profile, which is the time in each place. Delays of 11, 33, 100 and 900% of a pass show in slow motion a place
-that is freed of 10, 25, 50 and 90% of its work; those of 100% are also tried with four times as many runs. The last row
-compares the true gains with those of other runs of the same kind: no prediction can be better. For each share of the
-work the output shows, over the programs,
+many runs, and from a profile, which is the time in each place. Delays of 11, 33, 100 and 900% of a pass show in slow
+motion a place that is freed of 10, 25, 50 and 90% of its work; those of 100% are also tried with four times as many
+runs. The last row compares the true gains with those of other runs of the same kind: no prediction can be better. For
+each share of the work the output shows, over the programs,
 
     rank      mean, median and least of the rank correlation (Spearman) of predicted and true gains of the places
     best in 2, best    share of programs whose truly best place is predicted first or second, and first

@@ -2,9 +2,11 @@
 
     python benchmarks/kernels.py [lists] [sorting] [stencil] [memory] [--repeats 7] [--quick]
 
-All figures come from this one run on all CPUs, in which the compared tasks alternate.  Each ratio is that of two
-medians over the repeats; the times next to it are medians, too.  Installed packages that sort (polars, pyarrow, torch)
-take part.  ``--quick`` leaves out the lengths that take longest.
+All figures come from this one run on all CPUs, in which the compared tasks alternate.  Each ratio is the median, over
+the rounds, of the ratio of neighbouring bursts; the times next to it are medians, too.  The placement of the CPUs,
+which the host may change, is that of each round: the least and the largest time in which a cache line passes from CPU
+to CPU.  Installed packages that sort (polars, pyarrow, torch) take part.  ``--quick`` leaves out the lengths that take
+longest.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import smp
 from smp._computer.limits import usable_cpus
+from smp._runtime.host import looking
 from smp._runtime.loops.atomics import prefetch
 from smp._runtime.program.processor import share
 from smp.kernels import argsort, random_list, rank_list, relax, sort
@@ -33,8 +36,34 @@ CPUS = len(usable_cpus())
 AHEAD = 64
 
 
-def in_turns(tasks: Mapping[str, Task], repeats: int, least: float = 0.0) -> dict[str, float]:
-    """Return the median seconds of each task; tasks alternate, and short ones are repeated for ``least`` seconds."""
+class Turns(NamedTuple):
+    """Seconds of tasks that took turns."""
+
+    seconds: dict[str, NDArray[np.float64]]
+    """Of a call of each task, round by round."""
+    line: NDArray[np.float64]
+    """Nanoseconds in which a cache line passed from CPU to CPU, before each round."""
+
+    def ratio(self, task: str, to: str) -> float:
+        """Return the median over the rounds of the ratio of two tasks' times."""
+        return float(np.median(self.seconds[task] / self.seconds[to]))
+
+    def ns(self, task: str, n: int) -> float:
+        """Return the median nanoseconds of a task, for each of ``n`` elements."""
+        return 1e9 * float(np.median(self.seconds[task])) / n
+
+    def each(self, n: int) -> str:
+        """Return the nanoseconds of all tasks, for each of ``n`` elements."""
+        return ", ".join(f"{task} {self.ns(task, n):.2f}" for task in self.seconds) + " ns an element"
+
+    def placed(self) -> str:
+        """Return the range of the placements."""
+        known = self.line[np.isfinite(self.line)]
+        return f"line {known.min():.0f} to {known.max():.0f} ns" if len(known) else ""
+
+
+def in_turns(tasks: Mapping[str, Task], repeats: int, least: float = 0.0) -> Turns:
+    """Time tasks in turns; short ones are repeated for ``least`` seconds."""
     often = {}
     for name, task in tasks.items():
         task()  # compiles, and touches new memory
@@ -42,17 +71,19 @@ def in_turns(tasks: Mapping[str, Task], repeats: int, least: float = 0.0) -> dic
         task()
         often[name] = max(1, int(least / (time.perf_counter() - start)))
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    line = []
     for _ in range(repeats):
+        line.append(looking.look())
         for name, task in tasks.items():
             start = time.perf_counter()
             for _ in range(often[name]):
                 task()
             seconds[name].append((time.perf_counter() - start) / often[name])
-    return {name: float(np.median(taken)) for name, taken in seconds.items()}
+    return Turns({name: np.array(taken) for name, taken in seconds.items()}, np.array(line))
 
 
-def row(what: str, got: float, asked: str, detail: str = "") -> None:
-    print(f"{what:<58}{got:>8.2f}  {asked:<8}  {detail}", flush=True)
+def row(what: str, got: float, asked: str, detail: str = "", placed: str = "") -> None:
+    print(f"{what:<58}{got:>8.2f}  {asked:<8}  {'; '.join(filter(None, (detail, placed)))}", flush=True)
 
 
 def heading(what: str) -> None:
@@ -72,31 +103,41 @@ def random_loads(table: NDArray[Any], order: NDArray[Any]) -> int:
     return total
 
 
+@smp.local
+def random_updates(table: NDArray[Any], order: NDArray[Any]) -> None:
+    """Change elements in random order, with prefetches: the updates do not depend on one another."""
+    n = len(order)
+    for i in range(n):
+        prefetch(table, np.uint64(order[min(i + AHEAD, n - 1)]))
+        table[np.uint64(order[i])] += 1
+
+
 def lists(repeats: int, quick: bool) -> None:
     heading("List ranking, random lists of int32")
     n = 4_000_000 if quick else 16_000_000
     successor = random_list(n)
     table, order = successor.copy(), np.random.default_rng(1).permutation(np.arange(n, dtype=np.int32))
     blocks = [share(n, k, CPUS) for k in range(CPUS)]
-    seconds = in_turns(
+    turns = in_turns(
         {
-            "fast": partial(rank_list, successor),
             "loads": lambda: side_by_side(*(partial(random_loads, table, order[block]) for block in blocks)),
+            "fast": partial(rank_list, successor),
+            "updates": lambda: side_by_side(*(partial(random_updates, table, order[block]) for block in blocks)),
             "serial": partial(rank_here, successor),
         },
         repeats,
     )
-    ns = {name: 1e9 * taken / n for name, taken in seconds.items()}
-    detail = f"{ns['fast']:.2f} ns an element; a load {ns['loads']:.2f}"
-    row(f"{n:,}: over as many random loads by {CPUS} CPUs", seconds["fast"] / seconds["loads"], "<= 1.3", detail)
-    row(f"{n:,}: times the serial loop's speed", seconds["serial"] / seconds["fast"], ">= 18", f"{ns['serial']:.0f} ns")
+    detail = turns.each(n)
+    row(f"{n:,}: over as many random updates by {CPUS} CPUs", turns.ratio("fast", "updates"), "<= 1", detail)
+    row(f"{n:,}: over as many random loads", turns.ratio("fast", "loads"), "<= 1.3", turns.placed())
+    row(f"{n:,}: times the serial loop's speed", turns.ratio("serial", "fast"), ">= 18")
     lengths = [10**k * m for k in range(3, 7) for m in (1, 3)] + ([] if quick else [16_000_000, 64_000_000])
     for n in lengths:
         successor = random_list(n)
         both = {"fast": partial(rank_list, successor), "serial": partial(rank_here, successor)}
-        seconds = in_turns(both, repeats if n < 10_000_000 else 3, 0.005)
+        turns = in_turns(both, repeats if n < 10_000_000 else 3, 0.005)
         asked = ">= 7" if n == 1_000_000 else ">= 0.9"
-        row(f"{n:,}: times the serial loop's speed", seconds["serial"] / seconds["fast"], asked)
+        row(f"{n:,}: times the serial loop's speed", turns.ratio("serial", "fast"), asked, turns.placed())
 
 
 # ---------------------------------------------------------------------------------------------- sorting
@@ -149,24 +190,23 @@ def sorting(repeats: int, quick: bool) -> None:
         tasks: dict[str, Task] = {"smp": partial(sort, keys), "numpy": partial(np.sort, keys)}
         if name in ("random uint32", "random float64"):
             tasks |= {peer: partial(function, keys) for peer, function in others.items()}
-        seconds = in_turns(tasks, repeats)
-        detail = ", ".join(f"{peer} {1e9 * taken / n:.2f}" for peer, taken in seconds.items()) + " ns an element"
-        row(f"{n:,} {name}", seconds["numpy"] / seconds["smp"], asked, detail)
+        turns = in_turns(tasks, repeats)
+        row(f"{n:,} {name}", turns.ratio("numpy", "smp"), asked, turns.each(n), turns.placed())
     for name, (keys, _) in list(inputs.items())[:4]:
         place, other = np.empty_like(keys), np.empty_like(keys)
         tasks = {"smp": partial(sort, keys, out=place), "numpy": partial(sorted_into, other, keys)}
-        seconds = in_turns(tasks, repeats)
-        detail = ", ".join(f"{peer} {1e9 * taken / n:.2f}" for peer, taken in seconds.items()) + " ns an element"
-        row(f"{n:,} {name}, into an existing array", seconds["numpy"] / seconds["smp"], "", detail)
+        turns = in_turns(tasks, repeats)
+        what = f"{n:,} {name}, into an existing array"
+        row(what, turns.ratio("numpy", "smp"), "", turns.each(n), turns.placed())
     for dtype in (np.uint32, np.float64):
         for n in [*(10**k * m for k in range(7) for m in (1, 3)), *([] if quick else [50_000_000])]:
             keys = (rng.random(n) * (1 << 32)).astype(dtype)
             both = {"smp": partial(sort, keys), "numpy": partial(np.sort, keys)}
-            seconds = in_turns(both, repeats if n < 10_000_000 else 3, 0.005)
-            row(f"{n:,} random {np.dtype(dtype)}", seconds["numpy"] / seconds["smp"], ">= 0.95")
+            turns = in_turns(both, repeats if n < 10_000_000 else 3, 0.005)
+            row(f"{n:,} random {np.dtype(dtype)}", turns.ratio("numpy", "smp"), ">= 0.97", placed=turns.placed())
     for keys in (inputs["random uint32"][0], inputs["random float64"][0]):
-        seconds = in_turns({"smp": partial(argsort, keys), "numpy": partial(np.argsort, keys)}, 3)
-        row(f"argsort of {len(keys):,} random {keys.dtype}", seconds["numpy"] / seconds["smp"], "")
+        turns = in_turns({"smp": partial(argsort, keys), "numpy": partial(np.argsort, keys)}, 3)
+        row(f"argsort of {len(keys):,} random {keys.dtype}", turns.ratio("numpy", "smp"), "", placed=turns.placed())
 
 
 # ---------------------------------------------------------------------------------------------- stencil
@@ -194,7 +234,7 @@ def stencil(repeats: int, quick: bool) -> None:
     other, plain = grid.copy(), grid.copy()
     blocks = [share(n, k, CPUS) for k in range(CPUS)]
     sweep = prange_sweep()
-    seconds = in_turns(
+    turns = in_turns(
         {
             "copy": lambda: side_by_side(*(partial(np.copyto, other[block], grid[block]) for block in blocks)),
             "one": lambda: relax(grid, iterations=1, omega=1.5, out=grid),
@@ -203,14 +243,14 @@ def stencil(repeats: int, quick: bool) -> None:
         },
         repeats,
     )
-    seconds["eight"] /= 8
-    ns = {name: 1e9 * taken / n**2 for name, taken in seconds.items()}
+    turns.seconds["eight"] /= 8
+    ns = {name: turns.ns(name, n**2) for name in turns.seconds}
     bandwidth = 16 / ns["copy"]
-    row("a sweep over a copy of the grid", seconds["one"] / seconds["copy"], "<= 1.2", f"{ns['one']:.3f} ns a cell")
+    row("a sweep over a copy of the grid", turns.ratio("one", "copy"), "<= 1.2", f"{ns['one']:.3f} ns a cell")
     detail = f"{ns['eight']:.3f} ns a cell; copying {ns['copy']:.3f}, both ways {bandwidth:.1f} GB/s"
-    row("8 sweeps blocked in time, each over a copy of the grid", seconds["eight"] / seconds["copy"], "< 0.9", detail)
-    row("times the speed of plain prange, one sweep", seconds["prange"] / seconds["one"], ">= 4", f"{ns['prange']:.3f}")
-    row("times the speed of plain prange, 8 sweeps", seconds["prange"] / seconds["eight"], ">= 4")
+    row("8 sweeps blocked in time, each over a copy of the grid", turns.ratio("eight", "copy"), "< 0.9", detail)
+    row("times the speed of plain prange, one sweep", turns.ratio("prange", "one"), ">= 4", f"{ns['prange']:.3f}")
+    row("times the speed of plain prange, 8 sweeps", turns.ratio("prange", "eight"), ">= 4", placed=turns.placed())
 
 
 # ----------------------------------------------------------------------------------------------- memory
