@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ import numpy as np
 from smp._runtime.loops.interpreter import here
 from smp._runtime.loops.place_actions import ENTRY, MET, MET_WORDS, RECORD_WORDS, WORD, machine_code, meet
 from smp._runtime.loops.places import ANY, PLACES, Enclosing, Order, called, now
+
+from .functions import Spot, placed_here, spots
 
 
 class Met(NamedTuple):
@@ -213,14 +215,19 @@ class Counting(Enclosing):
     program : callable
     counter : Counter, optional
         The counter that the counts are added to. It is not sent with the program.
+    functions : sequence of Spot, optional
+        Functions whose calls are places; by default those of this process.
     """
 
-    def __init__(self, program: Callable[..., Any], counter: Counter | None = None) -> None:
+    def __init__(
+        self, program: Callable[..., Any], counter: Counter | None = None, functions: Sequence[Spot] | None = None
+    ) -> None:
         super().__init__(program)
         self._counter = counter
+        self._functions = spots() if functions is None else functions
 
     def __reduce__(self) -> tuple[type[Counting], tuple[Any, ...]]:
-        return Counting, (self.program,)
+        return Counting, (self.program, None, self._functions)
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Met] | None]:
         if PLACES.timer is not None:  # on an emulated machine, whose programs run in the process of the counter
@@ -228,7 +235,8 @@ class Counting(Enclosing):
         counter = Counter()
         counter.start()
         try:
-            result = called(self.program, *args, **kwargs)
+            with placed_here(self._functions):
+                result = called(self.program, *args, **kwargs)
         finally:
             met = counter.stop()
         return result, met
