@@ -32,7 +32,7 @@ from .._output.table import Part
 from .._runtime.kinds import emulated, host
 from .._runtime.machine import Machine
 from ..errors import SmpError
-from .analysis.report import places_table
+from .analysis.report import places_table, shares
 from .designs.by_name import design as design_of
 from .designs.orthogonal import orthogonal_array
 from .designs.slow_motion import is_named
@@ -267,8 +267,8 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         else:
             found = _experiment(options, program, given, machine, talk)
     if options.list:
-        met = {name: one._asdict() for name, one in counts.met.items()}
-        print_in(options.form, met, [Part("", [places_table(counts.met)])])
+        run = counts.outcome.time
+        print_in(options.form, shares(counts.met, run), [Part("", [places_table(counts.met, run)])])
         return 0
     files = [found.file]
     try:

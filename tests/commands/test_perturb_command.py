@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -121,6 +122,55 @@ def test_saved_trials_are_printed_again(program: Path, capsys: pytest.CaptureFix
     assert document["trials"]["plan"]["factors"] == ["hot", "cold"]
 
 
+def test_the_shares_of_a_run_are_listed_next_to_the_passes(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    program.write_text(
+        textwrap.dedent(
+            """
+            from smp.perturb import delay, factor
+
+            def program(proc):
+                for _ in range(2):
+                    with factor("outer"):
+                        proc.work(seconds=3e-6)
+                        if proc.rank == 0:
+                            with factor("inner"):
+                                proc.work(seconds=1e-6)
+                delay("point")
+                proc.work(seconds=2e-6)
+                proc.barrier()
+            """
+        )
+    )
+    options = ("--call", "program", "--machine", "emulated:2")
+    assert run(program, "--list", *options, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    whole = found["inner"]["inside"] / found["inner"]["share"]
+    assert found["inner"] == {
+        "passes": 2,
+        "inside": pytest.approx(2e-6),
+        "by": 1,
+        "own": pytest.approx(2e-6),
+        "share": pytest.approx(2e-6 / whole),
+        "own_share": pytest.approx(2e-6 / whole),
+    }
+    outer = found["outer"]
+    assert (outer["passes"], outer["by"]) == (4, 2)
+    assert (outer["inside"], outer["own"]) == (pytest.approx(14e-6), pytest.approx(12e-6))
+    assert (outer["share"], outer["own_share"]) == (pytest.approx(7e-6 / whole), pytest.approx(6e-6 / whole))
+    assert found["point"]["share"] == 0
+    assert run(program, "--list", *options) == 0
+    printed = capsys.readouterr().out
+    assert "itself: without the places inside it" in printed
+    assert [line.split()[0] for line in below(printed)][:3] == ["outer", "inner", "point"]
+    assert run(program, *options, "--replicates", "2", "--json", "--factors", "outer,inner") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["places"] == found
+    assert ">of run<" in (program.parent / "smp-perturb/index.html").read_text().replace("\n", "")
+
+
 def test_places_are_listed(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(program, "--list") == 0
     lines = [line.split()[:2] for line in below(capsys.readouterr().out)]
@@ -132,7 +182,7 @@ def test_functions_are_places_without_a_change_of_the_source(program: Path, caps
     called = ("--call", "main", "--argument", "5")
     for options, passes in ((), "1"), (called, "1"):
         assert run(program, "--list", "--function", "__main__.main", *options) == 0
-        found = {line.split()[0]: line.split()[1] for line in below(capsys.readouterr().out)}
+        found = {line.split()[0]: line.split()[1] for line in below(capsys.readouterr().out) if "itself:" not in line}
         name = f"{program.stem}.main" if options else "__main__.main"
         assert found == {"hot": "5" if options else "40", "cold": "1", name: passes}
     assert run(program, "--function", f"{program.stem}.main", "--replicates", "2", "--no-plots") == 0
