@@ -42,6 +42,7 @@ from .experiments.plan import is_array
 from .experiments.runners import running
 from .experiments.trials import Trials
 from .places.factors import check_name
+from .places.paths import PATHS
 from .places.treatments import FORMS, Treatment, treatment
 from .results import Climbed, Result, Screened, loaded
 
@@ -52,6 +53,7 @@ examples:
   python -m smp.perturb sort.py --list              only show which places it passes, and how often
   python -m smp.perturb sort.py --factors push,pop,swap --design 2^3 --delay 10us
   python -m smp.perturb sort.py --function sort.push --function statistics.median --function sort.Stack.pop
+  python -m smp.perturb sort.py --path copy_in --path copy_out   delays on the ways of the data
   python -m smp.perturb sort.py --call main --argument 100000 --work 10 --replicates 5
   python -m smp.perturb ring.py --call node --machine emulated:16 --design "OA25(5^6)" \\
       --treatment none,7us,14us,21us,28us           search for delays that make it faster
@@ -178,6 +180,13 @@ def parser(prog: str = PROG) -> argparse.ArgumentParser:
         metavar="MODULE.NAME",
         help="make each call of this function a place, without a change of its source (repeatable)",
     )
+    made.add_argument(
+        "--path",
+        action="append",
+        default=[],
+        choices=list(PATHS),
+        help="make each operation of this data path a place, without a change of the source (repeatable)",
+    )
     made.add_argument("--call", metavar="NAME", help="function of the script to call for each trial")
     made.add_argument(
         "--argument",
@@ -262,7 +271,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
             machine = stack.enter_context(options.machine()) if options.machine else None
             options.function = [re.sub(r"^__main__\.", f"{options.program.stem}.", name) for name in options.function]
         if options.list:
-            with running(program, given, machine, options.function) as (runner, _):
+            with running(program, given, machine, options.function, options.path) as (runner, _):
                 counts = runner.count()
         else:
             found = _experiment(options, program, given, machine, talk)
@@ -304,6 +313,7 @@ def _experiment(
         same: dict[str, Any] = {
             "factors": options.factors,
             "functions": options.function,
+            "paths": options.path,
             "arguments": given,
             "machine": machine,
             "replicates": options.replicates,

@@ -165,6 +165,7 @@ def climb(
     *,
     factors: str | Sequence[str] | None = None,
     functions: Sequence[Given] = (),
+    paths: Sequence[str] = (),
     arguments: Arguments = (),
     machine: Machine | None = None,
     replicates: int = 3,
@@ -178,7 +179,7 @@ def climb(
 
     Parameters
     ----------
-    program, factors, functions, arguments, machine, runs, seed, work, resume, progress
+    program, factors, functions, paths, arguments, machine, runs, seed, work, resume, progress
         As for `screen`. After Ctrl-C, ``resume`` holds the trials that were run, and the same call continues.
     delays : sequence of Treatment or str
         At least three treatments whose lengths are known: ``"10us"``, ``"work:100"``, ``"sleep:1ms"``.
@@ -234,7 +235,7 @@ def climb(
     if factors is None:
         if progress is not None:
             progress(0.0, "looking for places")
-        factors = _met(program, arguments, machine, functions)
+        factors = _met(program, arguments, machine, functions, paths)
     names = named(factors)
     two = planned(design, rungs[0], names).design
     assert two is not None  # otherwise it is an array
@@ -244,6 +245,7 @@ def climb(
         treatment=(None, *rungs),
         factors=names,
         functions=functions,
+        paths=paths,
         arguments=arguments,
         machine=machine,
         replicates=replicates,
@@ -261,8 +263,10 @@ def _levels(design: Design, rungs: int) -> IntArray:
     return np.concatenate([np.where(design.levels > 0, level, 0) for level in range(1, rungs + 1)])
 
 
-def _met(program: Any, arguments: Arguments, machine: Machine | None, functions: Sequence[Given]) -> tuple[str, ...]:
-    with running(program, arguments, machine, functions) as (runner, _):
+def _met(
+    program: Any, arguments: Arguments, machine: Machine | None, functions: Sequence[Given], paths: Sequence[str]
+) -> tuple[str, ...]:
+    with running(program, arguments, machine, functions, paths) as (runner, _):
         met = runner.count().met
     if not met:
         raise ValueError("the program passes no factor, so there is nothing to delay: name places in it")

@@ -27,6 +27,7 @@ from ..designs.design import Design
 from ..designs.words import named
 from ..places.counting import Met
 from ..places.functions import Given
+from ..places.paths import PATHS
 from ..places.treatments import checked
 from .observed import Arguments, Outcome
 from .order import blocked, schedule
@@ -47,6 +48,7 @@ def screen(
     treatment: Levels = "10us",
     factors: str | Sequence[str] | None = None,
     functions: Sequence[Given] = (),
+    paths: Sequence[str] = (),
     arguments: Arguments = (),
     machine: Machine | None = None,
     replicates: int = 3,
@@ -80,6 +82,9 @@ def screen(
         Functions whose calls are places, too, although their source names none: ``"module.function"``,
         ``"module.Class.method"``, or the function itself (see `smp.perturb.placed`). For a script, its own functions
         are those of the module ``__main__``, or of its name without ``.py``.
+    paths : sequence of str
+        Data paths whose operations are places, too: ``copy_in``, ``copy_out``, ``send``, ``receive``, ``send_block``,
+        ``collectives``, ``barriers``, ``cells``; operations from Python, not those of compiled loops.
     arguments : sequence or callable
         Arguments of the program, or a function that is called before each run to make new ones, and is not timed. The
         arguments of a script are its command line.
@@ -142,7 +147,7 @@ def screen(
         )
     given = _named(design, factors)
     say = progress or _nothing
-    with running(program, arguments, machine, functions) as (runner, places):
+    with running(program, arguments, machine, functions, paths) as (runner, places):
         say(0.0, "warm-up")
         try:
             warm_up = runner.trial({}).time
@@ -159,8 +164,9 @@ def screen(
             )
         about = {"program": name_of(program), "seed": seed, "machine": None if machine is None else repr(machine)}
         about["shares"] = plan.shares()
-        if places:
-            about["functions"] = list(places)
+        for kind, one in ("functions", [name for name in places if name not in paths]), ("paths", list(paths)):
+            if one:
+                about[kind] = one
         exact = plan.measured(counts.met, counts.virtual)
         rows: list[list[float]] = []
         save: Callable[[], object] = _nothing
@@ -197,9 +203,14 @@ def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] 
 
 def _passed(names: tuple[str, ...] | None, places: tuple[str, ...], met: Mapping[str, Met]) -> tuple[str, ...]:
     """Return the factors, after checking that the program passes them, and calls the functions that are places."""
-    uncalled = [name for name in places if name not in met]
-    if uncalled:
-        raise ValueError(f"the program never calls {', '.join(uncalled)}, so there is nothing to delay: leave it out")
+    for name in places:
+        if name not in met:
+            if name in PATHS:
+                raise ValueError(
+                    f"the program makes no operation of the data path {name} from Python, and those of compiled loops "
+                    f"are not seen: leave it out, or write delay({name!r}) next to the operations in loops"
+                )
+            raise ValueError(f"the program never calls {name}, so there is nothing to delay: leave it out")
     if not met:
         raise ValueError(
             "the program passes no factor: name places in it with factor(...) of smp.perturb, or with delay(...) in "

@@ -13,6 +13,7 @@ from smp._runtime.machine import Machine
 
 from ..places.counting import Met
 from ..places.functions import Given, placed
+from ..places.paths import checked_path
 from ..places.treatments import Treatment
 from .observed import Arguments, Counts, Here, OnMachine, Outcome
 from .script import Script
@@ -30,15 +31,19 @@ class Runner(Protocol):
 
 @contextlib.contextmanager
 def running(
-    program: Any, arguments: Arguments = (), machine: Machine | None = None, functions: Sequence[Given] = ()
+    program: Any,
+    arguments: Arguments = (),
+    machine: Machine | None = None,
+    functions: Sequence[Given] = (),
+    paths: Sequence[str] = (),
 ) -> Iterator[tuple[Runner, tuple[str, ...]]]:
-    """Give a runner for the trials of a program, and the places that are functions; they are places during the block.
+    """Give a runner for the trials of a program, and the names of functions and data paths, which are places meanwhile.
 
     A script's functions become places in the processes of its trials, since they exist only there.
 
     Parameters
     ----------
-    program, arguments, machine, functions
+    program, arguments, machine, functions, paths
         As for `smp.perturb.experiments.experiment.screen`.
 
     Raises
@@ -46,24 +51,30 @@ def running(
     TypeError, ValueError
         If this is not a program, the arguments do not suit it, or the calls of a function cannot be places.
     """
-    if isinstance(functions, str) or not isinstance(functions, Sequence):
-        raise TypeError(f"functions must be a sequence of functions or their names, not {functions!r}")
+    for kind, given in ("functions", functions), ("paths", paths):
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise TypeError(f"{kind} must be a sequence, such as [{given!r}], not {given!r}")
     if isinstance(program, str | os.PathLike):
         if objects := [one for one in functions if not isinstance(one, str)]:
             raise TypeError(
                 f"a script's functions must be given by their names, such as script.main, not {objects[0]!r}"
             )
-        yield runner_of(program, arguments, machine, tuple(map(str, functions))), tuple(map(str, functions))
+        names = tuple(map(str, functions)), tuple(map(checked_path, paths))
+        yield runner_of(program, arguments, machine, *names), tuple(dict.fromkeys([*names[0], *names[1]]))
         return
     runner = runner_of(program, arguments, machine)
-    with placed(*functions) as places:
+    with placed(*functions, paths=paths) as places:
         yield runner, places
 
 
 def runner_of(
-    program: Any, arguments: Arguments = (), machine: Machine | None = None, functions: Sequence[str] = ()
+    program: Any,
+    arguments: Arguments = (),
+    machine: Machine | None = None,
+    functions: Sequence[str] = (),
+    paths: Sequence[str] = (),
 ) -> Runner:
-    """Return a runner for the trials of a program; the functions are for a script alone (see `running`).
+    """Return a runner for the trials of a program; functions and data paths are for a script alone (see `running`).
 
     Raises
     ------
@@ -75,7 +86,7 @@ def runner_of(
     if isinstance(program, str | os.PathLike):
         if machine is not None or callable(arguments):
             raise TypeError("a script must open its machines itself, and its arguments must be a sequence of strings")
-        return Script(program, arguments, functions)
+        return Script(program, arguments, functions, paths)
     if not callable(program):
         raise TypeError(f"a program must be a function or the path of a script, not a {type(program).__name__}")
     if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):

@@ -58,6 +58,8 @@ class Script:
         Command line of the script.
     functions : sequence of str
         Names of functions whose calls are places.
+    paths : sequence of str
+        Data paths whose operations are places.
 
     Raises
     ------
@@ -68,9 +70,14 @@ class Script:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], arguments: Sequence[str] = (), functions: Sequence[str] = ()
+        self,
+        path: str | os.PathLike[str],
+        arguments: Sequence[str] = (),
+        functions: Sequence[str] = (),
+        paths: Sequence[str] = (),
     ) -> None:
         self._path, self._arguments = Path(path).resolve(), [str(argument) for argument in arguments]
+        self._paths = tuple(paths)
         tree, self._functions = with_places(self._path.read_bytes(), self._path, functions)
         self._code: CodeType = compile(tree, str(self._path), "exec", dont_inherit=True)
         compiler.set_up()
@@ -121,7 +128,7 @@ class Script:
         sys.modules["__main__"] = module
         sys.argv[:] = [str(self._path), *self._arguments]
         sys.path.insert(0, str(self._path.parent))
-        with placed(*self._functions):
+        with placed(*self._functions, paths=self._paths):
             try:
                 exec(self._code, vars(module))
             except SystemExit as left:

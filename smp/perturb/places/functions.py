@@ -19,7 +19,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
@@ -28,7 +28,8 @@ from smp._runtime.loops.compiler import loop_name
 from smp._runtime.loops.keys import INLINE, MERGED
 from smp._runtime.loops.places import PLACES
 
-from .factors import check_name, factor
+from .factors import check_name
+from .paths import PATHS, checked_path, place_of
 
 MAIN = "__main__"
 Given = str | Callable[..., Any]
@@ -73,14 +74,20 @@ _swapped: dict[int, _Swapped] = {}
 
 
 @contextlib.contextmanager
-def placed(*functions: Given) -> Iterator[tuple[str, ...]]:
+def placed(*functions: Given, paths: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """Make each call of some functions the pass of a place during the block, without a change of their source.
+
+    So that delays can be set on data paths as well, operations of the runtime can be places.
 
     Parameters
     ----------
     *functions : str or callable
         ``"module.function"`` or ``"module.Class.method"``, which is also the name of the place; or a function itself.
         Properties and cached properties are methods, too. The module is imported if it is not yet.
+    paths : sequence of str
+        Data paths whose operations are places: ``copy_in``, ``copy_out``, ``send``, ``receive``, ``send_block``,
+        ``collectives``, ``barriers``, ``cells`` (see `smp.perturb.places.paths`). Only operations from Python are seen,
+        not those of compiled loops.
 
     Yields
     ------
@@ -91,7 +98,7 @@ def placed(*functions: Given) -> Iterator[tuple[str, ...]]:
     ------
     ValueError
         If there is no such function, or its calls cannot be seen: builtins, compiled loops and functions for them,
-        generators and coroutines, classes.
+        generators and coroutines, classes. Or if there is no such data path.
     TypeError
         If a function is neither named nor a function.
 
@@ -105,8 +112,12 @@ def placed(*functions: Given) -> Iterator[tuple[str, ...]]:
     1
     """
     found = [_found(one) for one in functions]
+    names = [*(spot.name for spot, _ in found), *map(checked_path, paths)]
+    for name in paths:
+        for module, path in PATHS[name].functions():
+            found.append((Spot(name, module, path), _in_module(name, importlib.import_module(module), path)))
     with _set(found):
-        yield tuple(spot.name for spot, _ in found)
+        yield tuple(dict.fromkeys(names))
 
 
 def spots() -> tuple[Spot, ...]:
@@ -184,7 +195,7 @@ def _other_code(name: str, function: FunctionType) -> CodeType:
     made = compile(tree, code.co_filename, "exec", dont_inherit=True)
     for _ in ("outer", "placed"):
         made = next(one for one in made.co_consts if isinstance(one, CodeType))
-    held = {_PLACE: factor(name), _ORIGINAL: copy}
+    held = {_PLACE: place_of(name), _ORIGINAL: copy}
     consts = tuple(held.get(one, one) if isinstance(one, str) else one for one in made.co_consts)
     return made.replace(co_consts=consts, co_name=code.co_name, co_qualname=code.co_qualname)
 
