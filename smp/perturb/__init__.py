@@ -8,6 +8,8 @@ modules cite).
 
     with factor("swap"):                  name a place; also @factor(...) on functions, delay(...) in compiled loops
         ...
+    with placed("module.function"):       make each call of a function a place, without a change of its source
+        ...
     trials = screen(program, "2^(6-2)")   run the experiment
     print(trials.analyse("time"))         show the effect of each place on the time
 
@@ -28,8 +30,10 @@ from typing import TYPE_CHECKING
 from smp._computer.lazy import handed_on
 
 from ..errors import TrialFailed
+from .places.contexts import counted, treated
 from .places.counting import Met
-from .places.factors import counted, delay, factor, treated
+from .places.factors import delay, factor
+from .places.functions import placed
 from .places.treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Treatment, Work, treatment
 
 if TYPE_CHECKING:
@@ -60,6 +64,7 @@ __all__ = [
     "counted",
     "delay",
     "factor",
+    "placed",
     "screen",
     "treated",
     "treatment",

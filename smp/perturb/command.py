@@ -12,6 +12,7 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -31,16 +32,18 @@ from .._output.table import Part
 from .._runtime.kinds import emulated, host
 from .._runtime.machine import Machine
 from ..errors import SmpError
-from .analysis.report import places_table
+from .analysis.report import places_table, shares
 from .designs.by_name import design as design_of
 from .designs.orthogonal import orthogonal_array
 from .designs.slow_motion import is_named
 from .experiments.climbing import climb
 from .experiments.experiment import screen
 from .experiments.plan import is_array
-from .experiments.runners import runner_of
+from .experiments.runners import running
 from .experiments.trials import Trials
-from .places.treatments import FORMS, Treatment, check_name, treatment
+from .places.factors import check_name
+from .places.paths import PATHS
+from .places.treatments import FORMS, Treatment, treatment
 from .results import Climbed, Result, Screened, loaded
 
 PROG = "python -m smp.perturb"
@@ -49,8 +52,10 @@ examples:
   python -m smp.perturb sort.py                     every place that the script passes, in the smallest good design
   python -m smp.perturb sort.py --list              only show which places it passes, and how often
   python -m smp.perturb sort.py --factors push,pop,swap --design 2^3 --delay 10us
-  python -m smp.perturb sort.py --function main --argument 100000 --work 10 --replicates 5
-  python -m smp.perturb ring.py --function node --machine emulated:16 --design "OA25(5^6)" \\
+  python -m smp.perturb sort.py --function sort.push --function statistics.median --function sort.Stack.pop
+  python -m smp.perturb sort.py --path copy_in --path copy_out   delays on the ways of the data
+  python -m smp.perturb sort.py --call main --argument 100000 --work 10 --replicates 5
+  python -m smp.perturb ring.py --call node --machine emulated:16 --design "OA25(5^6)" \\
       --treatment none,7us,14us,21us,28us           search for delays that make it faster
   python -m smp.perturb sort.py --ladder 1us,2us,5us,10us,20us   are effects in proportion to delays?
   python -m smp.perturb --trials smp-perturb/trials.json         print saved trials again, run nothing
@@ -58,8 +63,8 @@ examples:
 treatments: {FORMS}
 
 For each trial, the whole script is run in a process of its own. If its global name `responses` holds a number or a
-mapping at the end, these numbers are responses too. With --function, the script is imported instead, and the function
-is called once for each trial, all in one process.
+mapping at the end, these numbers are responses too. With --call, the script is imported instead, and the function is
+called once for each trial, all in one process.
 """
 MACHINES: dict[str, Callable[[int], Machine]] = {"host": host, "emulated": partial(emulated, schedule="clock")}
 
@@ -70,6 +75,17 @@ def _names(text: str) -> tuple[str, ...]:
         with _usage():
             check_name(name)
     return names
+
+
+def _place(text: str) -> str:
+    with _usage():
+        check_name(text)
+    if "." not in text:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} names no function of a module: write module.function, or __main__.{text} for one of the script; "
+            f"--call {text} calls it for each trial"
+        )
+    return text
 
 
 def _treatments(text: str) -> list[Treatment | None]:
@@ -113,12 +129,12 @@ def parser(prog: str = PROG) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog=prog,
         description="Find out by a designed experiment what the run time of a program is sensitive to. Delays are\n"
-        "inserted at its named places in planned patterns, all trials are timed, and the effects of the\n"
+        "inserted at its places in planned patterns, all trials are timed, and the effects of the\n"
         "places and of their interactions are computed.",
         epilog=EXAMPLES.replace(PROG, prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("program", type=Path, nargs="?", metavar="program.py", help="script that names places")
+    made.add_argument("program", type=Path, nargs="?", metavar="program.py", help="script to run")
     made.add_argument(
         "--design", type=_design, metavar="NAME", help="design, such as 2^3, 2^(6-2), PB12, OA25(5^6), speedup"
     )
@@ -156,7 +172,22 @@ def parser(prog: str = PROG) -> argparse.ArgumentParser:
     kind.add_argument(
         "--ladder", type=_treatments, metavar="TIMES", help="run the same design with each of these delays: A,B,..."
     )
-    made.add_argument("--function", metavar="NAME", help="function of the script to call for each trial")
+    made.add_argument(
+        "--function",
+        action="append",
+        default=[],
+        type=_place,
+        metavar="MODULE.NAME",
+        help="make each call of this function a place, without a change of its source (repeatable)",
+    )
+    made.add_argument(
+        "--path",
+        action="append",
+        default=[],
+        choices=list(PATHS),
+        help="make each operation of this data path a place, without a change of the source (repeatable)",
+    )
+    made.add_argument("--call", metavar="NAME", help="function of the script to call for each trial")
     made.add_argument(
         "--argument",
         action="append",
@@ -191,8 +222,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = PROG) -> int:
     options = line.parse_args(arguments)
     if (options.program is None) == (options.trials is None):
         line.error("give either a program to run or saved --trials to print")
-    if options.machine and not options.function:
-        line.error("--machine runs a function of the script: name it with --function")
+    if options.machine and not options.call:
+        line.error("--machine runs a function of the script: name it with --call")
     if options.ladder and options.blocks > 1:
         line.error("--ladder runs the trials of all rungs in one random order: leave out --blocks")
     talk = Console(stderr=True)
@@ -234,17 +265,19 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         program: Any = options.program
         given: list[Any] = options.argument
         machine = None
-        if options.function:
+        if options.call:
             stack.enter_context(_silence())
-            program, given = _function(options.program, options.function), [_value(text) for text in given]
+            program, given = _function(options.program, options.call), [_value(text) for text in given]
             machine = stack.enter_context(options.machine()) if options.machine else None
+            options.function = [re.sub(r"^__main__\.", f"{options.program.stem}.", name) for name in options.function]
         if options.list:
-            counts = runner_of(program, given, machine).count()
+            with running(program, given, machine, options.function, options.path) as (runner, _):
+                counts = runner.count()
         else:
             found = _experiment(options, program, given, machine, talk)
     if options.list:
-        met = {name: one._asdict() for name, one in counts.met.items()}
-        print_in(options.form, met, [Part("", [places_table(counts.met)])])
+        run = counts.outcome.time
+        print_in(options.form, shares(counts.met, run), [Part("", [places_table(counts.met, run)])])
         return 0
     files = [found.file]
     try:
@@ -279,6 +312,8 @@ def _experiment(
     with interruptible(), _bar(talk) as bar:
         same: dict[str, Any] = {
             "factors": options.factors,
+            "functions": options.function,
+            "paths": options.path,
             "arguments": given,
             "machine": machine,
             "replicates": options.replicates,
@@ -294,7 +329,7 @@ def _experiment(
             one = treatments if len(treatments) > 1 else treatments[0]
             found = Screened(screen(program, options.design, treatment=one, blocks=options.blocks, **same))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    found.trials.about.update(date=now, smp=VERSION, program=str(options.program), function=options.function)
+    found.trials.about.update(date=now, smp=VERSION, program=str(options.program), call=options.call)
     return found
 
 

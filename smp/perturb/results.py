@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from .._output.figure import Figure
 from .._output.table import Table
 from .analysis import figures
-from .analysis.report import UNITS, constant, sections
+from .analysis.report import UNITS, constant, sections, shares
 from .experiments.climbing import FORMAT as LADDER
 from .experiments.climbing import Climb
 from .experiments.trials import Trials
@@ -56,7 +56,11 @@ class Screened:
 
     def document(self, names: Sequence[str]) -> dict[str, Any]:
         found = {name: self.trials.analyse(name).to_json() for name in self._effects(names)}
-        return {"trials": self.trials.to_json(), "analyses": found}
+        return {
+            "trials": self.trials.to_json(),
+            "places": shares(self.trials.met, self.trials.counting),
+            "analyses": found,
+        }
 
     def analyses(self, names: Sequence[str]) -> dict[str, Any]:
         return {f"effects-{name}": self.trials.analyse(name).to_json() for name in self._effects(names)}

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -121,6 +122,55 @@ def test_saved_trials_are_printed_again(program: Path, capsys: pytest.CaptureFix
     assert document["trials"]["plan"]["factors"] == ["hot", "cold"]
 
 
+def test_the_shares_of_a_run_are_listed_next_to_the_passes(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    program.write_text(
+        textwrap.dedent(
+            """
+            from smp.perturb import delay, factor
+
+            def program(proc):
+                for _ in range(2):
+                    with factor("outer"):
+                        proc.work(seconds=3e-6)
+                        if proc.rank == 0:
+                            with factor("inner"):
+                                proc.work(seconds=1e-6)
+                delay("point")
+                proc.work(seconds=2e-6)
+                proc.barrier()
+            """
+        )
+    )
+    options = ("--call", "program", "--machine", "emulated:2")
+    assert run(program, "--list", *options, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    whole = found["inner"]["inside"] / found["inner"]["share"]
+    assert found["inner"] == {
+        "passes": 2,
+        "inside": pytest.approx(2e-6),
+        "by": 1,
+        "own": pytest.approx(2e-6),
+        "share": pytest.approx(2e-6 / whole),
+        "own_share": pytest.approx(2e-6 / whole),
+    }
+    outer = found["outer"]
+    assert (outer["passes"], outer["by"]) == (4, 2)
+    assert (outer["inside"], outer["own"]) == (pytest.approx(14e-6), pytest.approx(12e-6))
+    assert (outer["share"], outer["own_share"]) == (pytest.approx(7e-6 / whole), pytest.approx(6e-6 / whole))
+    assert found["point"]["share"] == 0
+    assert run(program, "--list", *options) == 0
+    printed = capsys.readouterr().out
+    assert "itself: without the places inside it" in printed
+    assert [line.split()[0] for line in below(printed)][:3] == ["outer", "inner", "point"]
+    assert run(program, *options, "--replicates", "2", "--json", "--factors", "outer,inner") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["places"] == found
+    assert ">of run<" in (program.parent / "smp-perturb/index.html").read_text().replace("\n", "")
+
+
 def test_places_are_listed(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(program, "--list") == 0
     lines = [line.split()[:2] for line in below(capsys.readouterr().out)]
@@ -128,17 +178,30 @@ def test_places_are_listed(program: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not (program.parent / "smp-perturb").exists()
 
 
+def test_functions_are_places_without_a_change_of_the_source(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    called = ("--call", "main", "--argument", "5")
+    for options, passes in ((), "1"), (called, "1"):
+        assert run(program, "--list", "--function", "__main__.main", *options) == 0
+        found = {line.split()[0]: line.split()[1] for line in below(capsys.readouterr().out) if "itself:" not in line}
+        name = f"{program.stem}.main" if options else "__main__.main"
+        assert found == {"hot": "5" if options else "40", "cold": "1", name: passes}
+    assert run(program, "--function", f"{program.stem}.main", "--replicates", "2", "--no-plots") == 0
+    trials = Trials.load("smp-perturb/trials.json")
+    assert trials.plan.factors == ("cold", "hot", f"{program.stem}.main")
+    assert trials.about["functions"] == [f"{program.stem}.main"]
+
+
 def test_a_function_is_called_in_one_process(program: Path) -> None:
-    assert run(program, "--function", "main", "--argument", "5", "--work", "100", "--throughput", "passes") == 0
+    assert run(program, "--call", "main", "--argument", "5", "--work", "100", "--throughput", "passes") == 0
     trials = Trials.load("smp-perturb/trials.json")
     assert trials.met["hot"].passes == 5
-    assert trials.about["function"] == "main"
+    assert trials.about["call"] == "main"
     assert {"passes", "throughput"} <= set(trials.names)
     assert str(trials.plan.treatments["hot"][1]) == "work:100"
 
 
 def test_an_spmd_program_runs_on_a_machine(program: Path) -> None:
-    options = ("--function", "program", "--argument", "4", "--machine", "emulated:3", "--delay", "1us", "--no-plots")
+    options = ("--call", "program", "--argument", "4", "--machine", "emulated:3", "--delay", "1us", "--no-plots")
     assert run(program, *options) == 0
     trials = Trials.load("smp-perturb/trials.json")
     assert (trials.met["hot"].by, trials.met["hot"].passes) == (3, 12)
@@ -173,7 +236,7 @@ def test_an_array_ranks_trials_by_time_and_shows_the_range_of_other_responses(
 ) -> None:
     text = program.read_text().replace("passes}", 'passes, "left": next(calls) % 2}')
     program.write_text("import itertools\ncalls = itertools.count()\n" + text)
-    options = ("--function", "main", "--design", "OA9(3^2)", "--treatment", "none,1us,2us", "--replicates", "4")
+    options = ("--call", "main", "--design", "OA9(3^2)", "--treatment", "none,1us,2us", "--replicates", "4")
     assert run(program, *options) == 0
     told = capsys.readouterr().out
     assert "time (s), the shortest first" in told
@@ -195,7 +258,7 @@ def test_a_script_that_opens_a_machine_is_screened(program: Path, capsys: pytest
 def test_an_array_runs_its_trials_and_marks_the_one_without_delays(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ("--function", "program", "--argument", "1", "--machine", "emulated:2", "--replicates", "1")
+    options = ("--call", "program", "--argument", "1", "--machine", "emulated:2", "--replicates", "1")
     ladder = ("--design", "OA9(3^2)", "--treatment", "none,1us,work:1000")
     assert run(program, *options, *ladder) == 0
     assert "no delays" in capsys.readouterr().out
@@ -207,7 +270,7 @@ def test_a_ladder_is_climbed_and_its_report_can_be_printed_again(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     options = (
-        "--function",
+        "--call",
         "program",
         "--argument",
         "4",
@@ -227,7 +290,7 @@ def test_a_ladder_is_climbed_and_its_report_can_be_printed_again(
     assert {file.name for file in Path("smp-perturb").iterdir()} == {"ladder.json", "ladder.png", "index.html"}
     found = Climb.load("smp-perturb/ladder.json")
     assert found.ladders()["hot"].effects == pytest.approx([4e-6, 8e-6, 20e-6])
-    assert found.trials.about["function"] == "program"
+    assert found.trials.about["call"] == "program"
     assert run("--trials", "smp-perturb/ladder.json", "--responses", "time") == 0
     assert capsys.readouterr().out == printed.out
     assert run("--trials", "smp-perturb/ladder.json", "--json") == 0
@@ -252,7 +315,9 @@ def test_a_ladder_is_climbed_and_its_report_can_be_printed_again(
         ("x.py", "--factors", "a b,c"),
         ("x.py", "--replicates", "0"),
         ("x.py", "--machine", "host:2"),
-        ("x.py", "--function", "main", "--machine", "cloud:2"),
+        ("x.py", "--call", "main", "--machine", "cloud:2"),
+        ("x.py", "--function", "main"),
+        ("x.py", "--function", "a b.c"),
     ],
 )
 def test_wrong_usage_exits_with_2(arguments: tuple[str, ...]) -> None:
@@ -266,11 +331,14 @@ def test_wrong_usage_exits_with_2(arguments: tuple[str, ...]) -> None:
     [
         (("--factors", "hot,lukewarm"), "never passes lukewarm; it passes cold, hot"),
         (("--design", "2^5"), "a design of 5 factors cannot take 2: cold, hot"),
-        (("--function", "nothing"), "has no function 'nothing'"),
+        (("--call", "nothing"), "has no function 'nothing'"),
         (("--ladder", "1us,2us,5us"), "at least 2 replicates, not 1"),
         (("--ladder", "1us,lock,5us", "--replicates", "2"), "lock cannot be a rung"),
         (("--ladder", "1us,none,5us", "--replicates", "2"), "None cannot be a rung"),
-        (("--function", "main", "--argument", "many"), "'str' object"),
+        (("--call", "main", "--argument", "many"), "'str' object"),
+        (("--function", "math.sqrt"), "is a builtin_function_or_method"),
+        (("--function", "__main__.maine"), "has no function 'maine'; it has main"),
+        (("--function", "textwrap.dedent"), "the program never calls textwrap.dedent"),
     ],
 )
 def test_requests_that_cannot_be_carried_out_are_reported(

@@ -234,6 +234,10 @@ def test_time_inside_is_counted_for_the_place_that_is_left(monkeypatch: pytest.M
         nested(4)  # 6 to 15
     assert {name: one.inside for name, one in met.items()} == {"first": 2, "second": 4, "between": 1, "nested": 9}
     assert met["nested"].passes == 5
+    # the innermost place that was entered last takes the time, and a place inside itself adds up all of its passes
+    assert {name: one.own for name, one in met.items()} == {"first": 1, "second": 3, "between": 1, "nested": 9}
+    assert met["second"].share(run=8) == 0.5
+    assert met["second"].own_share(run=8) == 0.375
 
 
 @factor("nested")

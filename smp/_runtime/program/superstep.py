@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from smp.errors import PhaseError
 
 from ..memory.arrays import GlobalArray, Scalar
-from ..source.lines import users_instruction
+from ..source.lines import Instruction, users_instruction
 from .port import Port
 from .steps import COMPUTE, COPY_IN, COPY_OUT, ENDED, FORGOTTEN, LARGE, UNCOUNTED, Begun, Recorder
 
@@ -230,12 +231,7 @@ class Superstep(Begun):
         local = _fitting(values, shape, dtype)
         called = users_instruction(sys._getframe(1))
 
-        def write() -> None:
-            if self._port.expect is not None:
-                self._port.expect(array, index, local, self._step, called)
-            self._port.put(array, index, local)
-
-        self._deferred.append(write)
+        self._deferred.append(partial(self._write, array, index, local, called))
         if self._recorder.copies is not None:
             self._recorder.copies.note(array, index, local, self._step, called)
         self._touched[id(array)] = array.nbytes
@@ -259,13 +255,18 @@ class Superstep(Begun):
         if arrays[0].nbytes >= WORTH_A_LOOK:
             self._marks |= LARGE
 
-        def write() -> None:
-            count = _counted(self._port.call(loop, arrays, args), "wrote")
-            self._writes += count
-            self._bytes_written += count * arrays[0].dtype.itemsize
-
         self._touched.update((id(each), each.nbytes) for each in arrays)
-        self._deferred.append(write)
+        self._deferred.append(partial(self._write_by, loop, arrays, args))
+
+    def _write(self, array: GlobalArray, index: Any, local: NDArray[Any], called: Instruction) -> None:
+        if self._port.expect is not None:
+            self._port.expect(array, index, local, self._step, called)
+        self._port.put(array, index, local)
+
+    def _write_by(self, loop: Callable[..., int], arrays: Sequence[GlobalArray], args: tuple[Any, ...]) -> None:
+        count = _counted(self._port.call(loop, arrays, args), "wrote")
+        self._writes += count
+        self._bytes_written += count * arrays[0].dtype.itemsize
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from smp._output.numbers import short, time
-from smp._output.table import Column, counted, text
+from smp._output.table import Column, Row, counted, share, text
 from smp._output.terminal import Printed
 from smp.models._types import FloatArray
 
@@ -52,25 +52,43 @@ class Trials(Protocol):
     def next_steps(self) -> list[Step]: ...
 
 
-def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> Printed:
-    """Return a table of the places that a program passes, the most frequent first.
+def places_table(met: Mapping[str, Met], run: float, delayed: Mapping[str, float] | None = None) -> Printed:
+    """Return a table of the places that a program passes, the most frequent first (table 1).
+
+    ``of run`` is the share of a run's time in the place, and ``itself`` the share without the places inside it, as a
+    profile has it.
 
     Parameters
     ----------
     met : mapping of str to Met
+    run : float
+        Seconds of a run in which the places were counted.
     delayed : mapping of float, optional
         Seconds that the treatment of each factor adds to a run of one processor.
     """
     several = max((one.by for one in met.values()), default=1) > 1
     columns = [text("place"), counted("passes"), counted("processors"), Column("time inside", form="time")]
-    rows = [
-        [name, one.passes, one.by, one.inside or None, (delayed or {}).get(name)]
-        for name, one in sorted(met.items(), key=lambda item: (-item[1].passes, item[0]))
+    columns += [share("of run"), share("itself"), Column("delay per run", form="time")]
+    rows: list[Row] = []
+    for name, one in sorted(met.items(), key=lambda item: (-item[1].passes, item[0])):
+        shares = (one.share(run), one.own_share(run)) if one.inside else (None, None)
+        rows.append([name, one.passes, one.by, one.inside or None, *shares, (delayed or {}).get(name)])
+    shown = [0, 1, *([2] if several else []), 3, 4, 5, *([6] if delayed else [])]
+    notes = [
+        "itself: without the places inside it" * any(one.own < one.inside for one in met.values()),
+        "passes and times: of all processors together; shares: of one processor" * several
+        + "; delay: of one processor" * bool(several and delayed),
+        "a share above 100%: several threads of a processor were in the place at the same time"
+        * any(one.share(run) > 1 for one in met.values()),
     ]
-    note = "passes and times: of all processors together" + ("; delay: of one processor" if delayed else "")
-    shown = [0, 1, *([2] if several else []), 3, *([4] if delayed else [])]
-    columns.append(Column("delay per run", form="time"))
-    return Printed("", [columns[i] for i in shown], [[row[i] for i in shown] for row in rows], [note * several])
+    return Printed("", [columns[i] for i in shown], [[row[i] for i in shown] for row in rows], notes)
+
+
+def shares(met: Mapping[str, Met], run: float) -> dict[str, dict[str, float]]:
+    """Return, as plain JSON, the counts of each place and its shares of a run (see `places_table`)."""
+    return {
+        name: {**one._asdict(), "share": one.share(run), "own_share": one.own_share(run)} for name, one in met.items()
+    }
 
 
 def summary(trials: Trials) -> Printed:
@@ -105,7 +123,7 @@ def summary(trials: Trials) -> Printed:
 def sections(trials: Trials, names: Sequence[str]) -> Iterator[Printed]:
     """Yield the tables of the report on the given responses."""
     yield summary(trials)
-    yield places_table(trials.met, trials.delayed())
+    yield places_table(trials.met, trials.counting, trials.delayed())
     for name in names:
         if trials.constant(name):
             yield constant(trials, name)

@@ -32,11 +32,12 @@ from ..analysis.ladders import LEAST, Ladder, ladder
 from ..designs.design import Design
 from ..designs.words import named
 from ..files.saved import Saved
+from ..places.functions import Given
 from ..places.treatments import Treatment, checked
 from .experiment import Progress, screen
 from .observed import Arguments
 from .plan import Plan, is_array, planned
-from .runners import runner_of
+from .runners import running
 from .trials import Trials
 
 FORMAT, VERSION = "smp-ladder", 1
@@ -163,6 +164,8 @@ def climb(
     design: Design | str | None = None,
     *,
     factors: str | Sequence[str] | None = None,
+    functions: Sequence[Given] = (),
+    paths: Sequence[str] = (),
     arguments: Arguments = (),
     machine: Machine | None = None,
     replicates: int = 3,
@@ -176,7 +179,7 @@ def climb(
 
     Parameters
     ----------
-    program, factors, arguments, machine, runs, seed, work, resume, progress
+    program, factors, functions, paths, arguments, machine, runs, seed, work, resume, progress
         As for `screen`. After Ctrl-C, ``resume`` holds the trials that were run, and the same call continues.
     delays : sequence of Treatment or str
         At least three treatments whose lengths are known: ``"10us"``, ``"work:100"``, ``"sleep:1ms"``.
@@ -232,7 +235,7 @@ def climb(
     if factors is None:
         if progress is not None:
             progress(0.0, "looking for places")
-        factors = _met(program, arguments, machine)
+        factors = _met(program, arguments, machine, functions, paths)
     names = named(factors)
     two = planned(design, rungs[0], names).design
     assert two is not None  # otherwise it is an array
@@ -241,6 +244,8 @@ def climb(
         _levels(two, len(rungs)),
         treatment=(None, *rungs),
         factors=names,
+        functions=functions,
+        paths=paths,
         arguments=arguments,
         machine=machine,
         replicates=replicates,
@@ -258,8 +263,11 @@ def _levels(design: Design, rungs: int) -> IntArray:
     return np.concatenate([np.where(design.levels > 0, level, 0) for level in range(1, rungs + 1)])
 
 
-def _met(program: Any, arguments: Arguments, machine: Machine | None) -> tuple[str, ...]:
-    met = runner_of(program, arguments, machine).count().met
+def _met(
+    program: Any, arguments: Arguments, machine: Machine | None, functions: Sequence[Given], paths: Sequence[str]
+) -> tuple[str, ...]:
+    with running(program, arguments, machine, functions, paths) as (runner, _):
+        met = runner.count().met
     if not met:
         raise ValueError("the program passes no factor, so there is nothing to delay: name places in it")
     return tuple(sorted(met))

@@ -29,6 +29,7 @@ def confirm(
         The response that was searched.
     **options
         Options of `screen`: machine, arguments, replicates, ... If there is a choice, use other arguments than before.
+        The functions and data paths that are places are those of the trials by default.
 
     Returns
     -------
@@ -43,6 +44,8 @@ def confirm(
     best = trials.best(name)
     if not best:
         raise ValueError("the best of the trials is the one without delays, so there is nothing to confirm")
+    for kind in ("functions", "paths"):
+        options.setdefault(kind, trials.about.get(kind, ()))
     place = {factor: level for level, factor in enumerate(best, start=1)}
     levels = np.array([[0] * len(trials.plan.factors), [place.get(factor, 0) for factor in trials.plan.factors]])
     return screen(program, levels, treatment=[None, *best.values()], factors=trials.plan.factors, **options)

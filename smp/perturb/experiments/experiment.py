@@ -26,12 +26,14 @@ from smp.models._types import IntArray
 from ..designs.design import Design
 from ..designs.words import named
 from ..places.counting import Met
+from ..places.functions import Given
+from ..places.paths import PATHS
 from ..places.treatments import checked
 from .observed import Arguments, Outcome
 from .order import blocked, schedule
 from .plan import Levels, Plan, is_array, planned
 from .resuming import about_program, keep, taken_up
-from .runners import Runner, counted, name_of, runner_of
+from .runners import Runner, counted, name_of, running
 from .trials import Trials, tabulated
 
 SAVE_S = 2.0
@@ -45,6 +47,8 @@ def screen(
     *,
     treatment: Levels = "10us",
     factors: str | Sequence[str] | None = None,
+    functions: Sequence[Given] = (),
+    paths: Sequence[str] = (),
     arguments: Arguments = (),
     machine: Machine | None = None,
     replicates: int = 3,
@@ -74,6 +78,13 @@ def screen(
     factors : str or sequence of str, optional
         ``"push,pop"``, or ``"abc"`` for three. By default the factors of the design, or all that the program passes,
         sorted by name.
+    functions : sequence of str or callable
+        Functions whose calls are places, too, although their source names none: ``"module.function"``,
+        ``"module.Class.method"``, or the function itself (see `smp.perturb.placed`). For a script, its own functions
+        are those of the module ``__main__``, or of its name without ``.py``.
+    paths : sequence of str
+        Data paths whose operations are places, too: ``copy_in``, ``copy_out``, ``send``, ``receive``, ``send_block``,
+        ``collectives``, ``barriers``, ``cells``; operations from Python, not those of compiled loops.
     arguments : sequence or callable
         Arguments of the program, or a function that is called before each run to make new ones, and is not timed. The
         arguments of a script are its command line.
@@ -135,36 +146,41 @@ def screen(
             f"{replicates} replicates of {runs} runs, seed {seed}: give at least one of each, and a seed from 0"
         )
     given = _named(design, factors)
-    runner = runner_of(program, arguments, machine)
     say = progress or _nothing
-    say(0.0, "warm-up")
-    try:
-        warm_up = runner.trial({}).time
-        say(0.0, "counting places")
-        counts = counted(runner, 4 * replicates * runs)
-    except SystemExit as error:
-        raise TrialFailed(f"the program ended in a run without treatments: {_said(error)}") from error
-    plan = planned(design, treatment, _passed(given, counts.met))
-    order = _ordered(plan, replicates, runs, blocks, seed)
-    names = ["time", "memory", *(["throughput"] if work is not None else []), *counts.outcome.numbers]
-    if isinstance(work, str) and work not in counts.outcome.numbers:
-        raise ValueError(f"the program returns no number {work!r} to take as its work; its numbers: {', '.join(names)}")
-    about = {"program": name_of(program), "seed": seed, "machine": None if machine is None else repr(machine)}
-    about["shares"] = plan.shares()
-    exact = plan.measured(counts.met, counts.virtual)
-    rows: list[list[float]] = []
-    save: Callable[[], object] = _nothing
-    if resume is not None:
-        run = {"plan": plan.to_json(), "order": order.tolist(), "responses": names}
-        identity = {**about, **about_program(program, arguments), **run}
-        exact, rows = taken_up(identity, exact, Path(resume))
-        save = partial(keep, identity, exact, rows, Path(resume))
-    plan, taken, looker = exact, len(rows), None if counts.virtual else Looker()
-    try:
-        _run(runner, plan, order, names, work, rows, save, say, looker)
-    finally:
-        if rows:
-            save()
+    with running(program, arguments, machine, functions, paths) as (runner, places):
+        say(0.0, "warm-up")
+        try:
+            warm_up = runner.trial({}).time
+            say(0.0, "counting places")
+            counts = counted(runner, 4 * replicates * runs)
+        except SystemExit as error:
+            raise TrialFailed(f"the program ended in a run without treatments: {_said(error)}") from error
+        plan = planned(design, treatment, _passed(given, places, counts.met))
+        order = _ordered(plan, replicates, runs, blocks, seed)
+        names = ["time", "memory", *(["throughput"] if work is not None else []), *counts.outcome.numbers]
+        if isinstance(work, str) and work not in counts.outcome.numbers:
+            raise ValueError(
+                f"the program returns no number {work!r} to take as its work; its numbers: {', '.join(names)}"
+            )
+        about = {"program": name_of(program), "seed": seed, "machine": None if machine is None else repr(machine)}
+        about["shares"] = plan.shares()
+        for kind, one in ("functions", [name for name in places if name not in paths]), ("paths", list(paths)):
+            if one:
+                about[kind] = one
+        exact = plan.measured(counts.met, counts.virtual)
+        rows: list[list[float]] = []
+        save: Callable[[], object] = _nothing
+        if resume is not None:
+            run = {"plan": plan.to_json(), "order": order.tolist(), "responses": names}
+            identity = {**about, **about_program(program, arguments), **run}
+            exact, rows = taken_up(identity, exact, Path(resume))
+            save = partial(keep, identity, exact, rows, Path(resume))
+        plan, taken, looker = exact, len(rows), None if counts.virtual else Looker()
+        try:
+            _run(runner, plan, order, names, work, rows, save, say, looker)
+        finally:
+            if rows:
+                save()
     if resume is not None:
         Path(resume).unlink(missing_ok=True)
     if looker is not None and looker.said():
@@ -185,12 +201,20 @@ def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] 
     return names
 
 
-def _passed(names: tuple[str, ...] | None, met: Mapping[str, Met]) -> tuple[str, ...]:
-    """Return the factors, after checking that the program passes all of them."""
+def _passed(names: tuple[str, ...] | None, places: tuple[str, ...], met: Mapping[str, Met]) -> tuple[str, ...]:
+    """Return the factors, after checking that the program passes them, and calls the functions that are places."""
+    for name in places:
+        if name not in met:
+            if name in PATHS:
+                raise ValueError(
+                    f"the program makes no operation of the data path {name} from Python, and those of compiled loops "
+                    f"are not seen: leave it out, or write delay({name!r}) next to the operations in loops"
+                )
+            raise ValueError(f"the program never calls {name}, so there is nothing to delay: leave it out")
     if not met:
         raise ValueError(
             "the program passes no factor: name places in it with factor(...) of smp.perturb, or with delay(...) in "
-            "compiled loops"
+            "compiled loops, or give functions whose calls are places"
         )
     if names is None:
         return tuple(sorted(met))

@@ -19,8 +19,8 @@ from smp._runtime.loops.places import Enclosing, called, now
 from smp._runtime.machine import Machine
 from smp._runtime.program.processor import Processor
 
+from ..places.contexts import counted, treated
 from ..places.counting import Met
-from ..places.factors import counted, treated
 from ..places.treatments import Treatment
 from . import memory
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from smp._runtime.machine import Machine
 
 from ..places.counting import Met
+from ..places.functions import Given, placed
+from ..places.paths import checked_path
 from ..places.treatments import Treatment
 from .observed import Arguments, Counts, Here, OnMachine, Outcome
 from .script import Script
@@ -26,8 +29,52 @@ class Runner(Protocol):
     def count(self) -> Counts: ...
 
 
-def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None = None) -> Runner:
-    """Return a runner for the trials of a program; see `smp.perturb.experiments.experiment.screen`.
+@contextlib.contextmanager
+def running(
+    program: Any,
+    arguments: Arguments = (),
+    machine: Machine | None = None,
+    functions: Sequence[Given] = (),
+    paths: Sequence[str] = (),
+) -> Iterator[tuple[Runner, tuple[str, ...]]]:
+    """Give a runner for the trials of a program, and the names of functions and data paths, which are places meanwhile.
+
+    A script's functions become places in the processes of its trials, since they exist only there.
+
+    Parameters
+    ----------
+    program, arguments, machine, functions, paths
+        As for `smp.perturb.experiments.experiment.screen`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If this is not a program, the arguments do not suit it, or the calls of a function cannot be places.
+    """
+    for kind, given in ("functions", functions), ("paths", paths):
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise TypeError(f"{kind} must be a sequence, such as [{given!r}], not {given!r}")
+    if isinstance(program, str | os.PathLike):
+        if objects := [one for one in functions if not isinstance(one, str)]:
+            raise TypeError(
+                f"a script's functions must be given by their names, such as script.main, not {objects[0]!r}"
+            )
+        names = tuple(map(str, functions)), tuple(map(checked_path, paths))
+        yield runner_of(program, arguments, machine, *names), tuple(dict.fromkeys([*names[0], *names[1]]))
+        return
+    runner = runner_of(program, arguments, machine)
+    with placed(*functions, paths=paths) as places:
+        yield runner, places
+
+
+def runner_of(
+    program: Any,
+    arguments: Arguments = (),
+    machine: Machine | None = None,
+    functions: Sequence[str] = (),
+    paths: Sequence[str] = (),
+) -> Runner:
+    """Return a runner for the trials of a program; functions and data paths are for a script alone (see `running`).
 
     Raises
     ------
@@ -39,7 +86,7 @@ def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None =
     if isinstance(program, str | os.PathLike):
         if machine is not None or callable(arguments):
             raise TypeError("a script must open its machines itself, and its arguments must be a sequence of strings")
-        return Script(program, arguments)
+        return Script(program, arguments, functions, paths)
     if not callable(program):
         raise TypeError(f"a program must be a function or the path of a script, not a {type(program).__name__}")
     if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):

@@ -35,8 +35,11 @@ from smp._computer.processes import die_with
 from smp._runtime.loops import compiler
 from smp.errors import TrialFailed
 
+from ..places.contexts import counted, treated
 from ..places.counting import Met
-from ..places.factors import counted, delay, treated
+from ..places.factors import delay
+from ..places.functions import NotAPlace, place_for_good, placed
+from ..places.own_functions import DECORATOR, with_places
 from ..places.settings import VARIABLE, told
 from ..places.treatments import Busy, Treatment
 from . import memory
@@ -53,16 +56,30 @@ class Script:
     path : path_like
     arguments : sequence of str
         Command line of the script.
+    functions : sequence of str
+        Names of functions whose calls are places.
+    paths : sequence of str
+        Data paths whose operations are places.
 
     Raises
     ------
     OSError, SyntaxError
         If the script cannot be read or compiled.
+    ValueError
+        If a function of the script does not exist.
     """
 
-    def __init__(self, path: str | os.PathLike[str], arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        arguments: Sequence[str] = (),
+        functions: Sequence[str] = (),
+        paths: Sequence[str] = (),
+    ) -> None:
         self._path, self._arguments = Path(path).resolve(), [str(argument) for argument in arguments]
-        self._code: CodeType = compile(self._path.read_bytes(), str(self._path), "exec", dont_inherit=True)
+        self._paths = tuple(paths)
+        tree, self._functions = with_places(self._path.read_bytes(), self._path, functions)
+        self._code: CodeType = compile(tree, str(self._path), "exec", dont_inherit=True)
         compiler.set_up()
         with treated({"place": Busy(0)}):  # load the code of treatments here, so that no trial loads it for itself
             delay("place")
@@ -98,6 +115,8 @@ class Script:
             kind, *told_back = pickle.loads(answer)
             if kind == "failed":
                 raise TrialFailed(f"{self._path.name}: {told_back[0]}{_tail(said)}")
+            if kind == "no place":
+                raise NotAPlace(*told_back)
             seconds, peak, found, met = told_back
             return Outcome(seconds, peak, found), {name: Met(*one) for name, one in met.items()}
 
@@ -105,14 +124,16 @@ class Script:
         """Run the script as the main module; return the value of its global name ``responses``."""
         module = ModuleType("__main__")
         module.__file__ = str(self._path)
+        vars(module)[DECORATOR] = place_for_good
         sys.modules["__main__"] = module
         sys.argv[:] = [str(self._path), *self._arguments]
         sys.path.insert(0, str(self._path.parent))
-        try:
-            exec(self._code, vars(module))
-        except SystemExit as left:
-            if left.code not in (None, 0):
-                raise
+        with placed(*self._functions, paths=self._paths):
+            try:
+                exec(self._code, vars(module))
+            except SystemExit as left:
+                if left.code not in (None, 0):
+                    raise
         return vars(module).get("responses")
 
 
@@ -142,6 +163,8 @@ def _be_trial(
             seconds = time.perf_counter() - began
         found = {name: tuple(one) for name, one in met.items()}
         answer: tuple[Any, ...] = ("done", seconds, memory.peak(), numbers(responses), found)
+    except NotAPlace as error:
+        answer = ("no place", str(error))
     except BaseException as error:
         traceback.print_exc()
         answer = ("failed", f"{type(error).__name__}: {error}")

@@ -34,7 +34,7 @@ from ..places.treatments import Treatment
 from .plan import Plan
 from .search import Search, searched
 
-FORMAT, VERSION = "smp-trials", 3
+FORMAT, VERSION = "smp-trials", 4
 ORDER = ("replicate", "block", "trial", "run")
 
 

@@ -13,8 +13,11 @@ from ..designs.hadamard import LARGEST
 Response = Annotated[float, Field(ge=-1e120, le=1e120)]
 """A response, bounded so that sums of squares are finite too."""
 Real = Annotated[float, Field(allow_inf_nan=True)]
-Met = Annotated[tuple[Size, NotNegative, Size], Field(strict=False)]
-"""Passes, seconds inside, and number of processors. JSON has no tuples, so a list is accepted as one."""
+Met = Annotated[tuple[Size, NotNegative, Size, NotNegative], Field(strict=False)]
+"""Passes, seconds inside, number of processors, and seconds in the place itself.
+
+JSON has no tuples, so a list is accepted as one.
+"""
 Names = Annotated[list[str], Field(min_length=1)]
 Place = Annotated[list[Count], Field(min_length=4, max_length=4)]
 """Replicate, block, trial and run."""

@@ -16,6 +16,7 @@ from smp._runtime.machine import Machine
 from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 
+from .functions import placed_here, spots
 from .settings import current
 from .site import Site
 from .treatments import Cell, Message, Treatment
@@ -34,14 +35,16 @@ class Carried(Enclosing):
     treatments : mapping of str to Treatment
     cells : Cells or None
         Cells of a `Site`, if a treatment needs one.
+
+    It also takes along the functions whose calls are places in this process.
     """
 
     def __init__(self, program: Callable[..., Any], treatments: Mapping[str, Treatment], cells: Cells | None) -> None:
         super().__init__(program)
-        self.treatments, self.cells = dict(treatments), cells
+        self.treatments, self.cells, self.functions = dict(treatments), cells, spots()
 
     def __call__(self, proc: Processor, /, *args: Any, **kwargs: Any) -> Any:
-        with self._set(proc):
+        with self._set(proc), placed_here(self.functions):
             return self.program(proc, *args, **kwargs)
 
     @contextlib.contextmanager

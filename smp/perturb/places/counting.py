@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ import numpy as np
 from smp._runtime.loops.interpreter import here
 from smp._runtime.loops.place_actions import ENTRY, MET, MET_WORDS, RECORD_WORDS, WORD, machine_code, meet
 from smp._runtime.loops.places import ANY, PLACES, Enclosing, Order, called, now
+
+from .functions import Spot, placed_here, spots
 
 
 class Met(NamedTuple):
@@ -28,6 +30,35 @@ class Met(NamedTuple):
     """Seconds between entering and leaving, by all processors together; 0 for points of `delay`."""
     by: int = 1
     """Number of processors of one machine that passed the place."""
+    own: float = 0.0
+    """The part of `inside` that was spent in the place itself, and not in other places inside it, in seconds."""
+
+    def share(self, run: float) -> float:
+        """Return the share of a run that a processor spends in the place, given the seconds of the run.
+
+        It is the mean over the processors that pass the place.  The threads of one processor add up.
+        """
+        return self.inside / self.by / run if run > 0 else 0.0
+
+    def own_share(self, run: float) -> float:
+        """Return the share of a run that a processor spends in the place itself; see `share`.
+
+        The shares of all places add up to at most one for each thread, as in a profile.
+        """
+        return self.own / self.by / run if run > 0 else 0.0
+
+
+class _Stack(list[list[Any]]):
+    """The places that a thread is in: the name, the time of entry, and the nanoseconds in the place itself."""
+
+    last = 0
+    """Time of the last entry or exit."""
+
+    def credit(self, at: int) -> None:
+        """Add the time since the last entry or exit to the innermost place."""
+        if self:
+            self[-1][2] += at - self.last
+        self.last = at
 
 
 _met = np.zeros(MET * MET_WORDS, np.int64)
@@ -51,6 +82,7 @@ class Counter:
         self._before: dict[str, Order] = {}  # the treatments that are set again after the last counter has stopped
         self._passes: dict[str, int] = {}
         self._inside: dict[str, int] = {}
+        self._own: dict[str, int] = {}
         self._ranks: dict[str, set[int]] = {}  # ranks of the processors that passed in Python, in this process
         self._by: dict[str, int] = {}  # number of processors that passed in processes of their own
         self._emulated = 1  # processors of a machine whose loops this process counts
@@ -107,7 +139,10 @@ class Counter:
                 PLACES.install(self._before)
         return {
             name: Met(
-                passes, self._inside.get(name, 0) * 1e-9, max(self._by.get(name, 1), len(self._ranks.get(name, ())))
+                passes,
+                self._inside.get(name, 0) * 1e-9,
+                max(self._by.get(name, 1), len(self._ranks.get(name, ()))),
+                self._own.get(name, 0) * 1e-9,
             )
             for name, passes in self._passes.items()
         }
@@ -157,9 +192,10 @@ class Counter:
                 if met is None:
                     self._emulated = max(self._emulated, len(processors))
                     continue
-                for name, (passes, inside, by) in met.items():
+                for name, (passes, inside, by, own) in met.items():
                     self._passes[name] = self._passes.get(name, 0) + passes
                     self._inside[name] = self._inside.get(name, 0) + round(inside * 1e9)
+                    self._own[name] = self._own.get(name, 0) + round(own * 1e9)
                     seen[name] += by
             for name, by in seen.items():
                 self._by[name] = max(self._by.get(name, 1), by)
@@ -175,7 +211,9 @@ class Counter:
         """Note that a thread enters a place that it will leave."""
         at = now()
         for counter in self._all():
-            counter._stack().append((name, at))
+            stack = counter._stack()
+            stack.credit(at)
+            stack.append([name, at, 0])
 
     def leave(self, name: str) -> None:
         """Note that a place is left: this ends the latest entry of its name.
@@ -188,21 +226,23 @@ class Counter:
 
     def _left(self, name: str, at: int) -> None:
         stack = self._stack()
+        stack.credit(at)
         for i in reversed(range(len(stack))):
             if stack[i][0] == name:
-                _, entered = stack.pop(i)
+                _, entered, own = stack.pop(i)
                 break
         else:  # it was entered before the counting began
             return
-        if all(other != name for other, _ in stack):  # otherwise it is inside itself: the outer one counts the time
-            with self._adding:
+        with self._adding:
+            self._own[name] = self._own.get(name, 0) + own
+            if all(other[0] != name for other in stack):  # otherwise it is inside itself: the outer one counts the time
                 self._inside[name] = self._inside.get(name, 0) + at - entered
 
-    def _stack(self) -> list[tuple[str, int]]:
-        """Return the places that this thread (on an emulated machine: this stream) is in, with their entry times."""
+    def _stack(self) -> _Stack:
+        """Return the places that this thread (on an emulated machine: this stream) is in."""
         running = getattr(here.interpreter, "running", None)
-        stacks: dict[int, list[tuple[str, int]]] = vars(self._mine).setdefault("stacks", {})
-        return stacks.setdefault(0 if running is None else running.number, [])
+        stacks: dict[int, _Stack] = vars(self._mine).setdefault("stacks", {})
+        return stacks.setdefault(0 if running is None else running.number, _Stack())
 
 
 class Counting(Enclosing):
@@ -213,14 +253,19 @@ class Counting(Enclosing):
     program : callable
     counter : Counter, optional
         The counter that the counts are added to. It is not sent with the program.
+    functions : sequence of Spot, optional
+        Functions whose calls are places; by default those of this process.
     """
 
-    def __init__(self, program: Callable[..., Any], counter: Counter | None = None) -> None:
+    def __init__(
+        self, program: Callable[..., Any], counter: Counter | None = None, functions: Sequence[Spot] | None = None
+    ) -> None:
         super().__init__(program)
         self._counter = counter
+        self._functions = spots() if functions is None else functions
 
     def __reduce__(self) -> tuple[type[Counting], tuple[Any, ...]]:
-        return Counting, (self.program,)
+        return Counting, (self.program, None, self._functions)
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Met] | None]:
         if PLACES.timer is not None:  # on an emulated machine, whose programs run in the process of the counter
@@ -228,7 +273,8 @@ class Counting(Enclosing):
         counter = Counter()
         counter.start()
         try:
-            result = called(self.program, *args, **kwargs)
+            with placed_here(self._functions):
+                result = called(self.program, *args, **kwargs)
         finally:
             met = counter.stop()
         return result, met

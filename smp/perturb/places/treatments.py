@@ -34,8 +34,8 @@ import numpy as np
 from smp._runtime.loops.place_actions import BUFFER, BUSY, CALL, LOCK, SLEEP, WORK
 from smp._runtime.loops.places import PLACES, Order
 
-from ..designs.words import named
 from .counting import Met
+from .factors import check_name
 from .site import Site
 
 _VIRTUAL_UNIT, _VIRTUAL_LOCK, _VIRTUAL_BYTES = 4, 16, 10  # ns of a unit; ns of two locked instructions; bytes per ns
@@ -283,13 +283,6 @@ def checked(treatments: Mapping[str, Treatment | str | None]) -> dict[str, Treat
                 raise TypeError(f"the treatment of {name!r} must be a Busy, Work, ... or one of {FORMS}, not {given!r}")
             found[name] = given
     return found
-
-
-def check_name(name: object) -> None:
-    """Raise an error if this is not a valid name of a factor."""
-    if not isinstance(name, str):
-        raise TypeError(f"a factor's name must be a string, not {name!r}")
-    named([name])
 
 
 def _check(kind: str, number: float, unit: str, most: float) -> None:

@@ -325,7 +325,11 @@ class Messenger:
         if handler.own:
             self.handled += 1
             handler.function(source, *args)
-            return
+        else:
+            self._handle(handler, source, args)
+
+    def _handle(self, handler: Handler, source: int, args: tuple[Any, ...]) -> None:
+        """Run a handler of the program."""
         message = Message(self, handler, source)
         running, port = self._running, self._port
         running.append(message)
