@@ -1,13 +1,14 @@
 """Calibrates a specification, a library or a suite by measuring it on this machine and fitting models.
 
-    loop nest + random points kept apart  ->  rounds over all of them, in random order  ->  medians  ->  models
+    loop nest + random points kept apart  ->  rounds over all of them, in random order  ->  minima  ->  models
 
 A round takes one timing of every task at every point, so that a slow moment of the computer does not affect only one
 point or one implementation.  After the first round, points are added for implementations that apply at few points.
 There are three rounds.  A point whose middle three timings differ by more than 10% gets two more timings, and another
-two if they still do.  All timings are kept, except for those that are repeated because the host has moved the CPUs (see
-`Looker`); the model says how many these are.  The timings are saved every few seconds and on Ctrl-C, and a later
-calibration can resume from them.
+two if they still do.  The fit takes the least timing of each point, and leaves out points at which all timings are slow
+(see `smp.models.fit.robust`).  All timings are kept, except for those that are repeated because the host has moved the
+CPUs (see `Looker`); the model says how many these are.  The timings are saved every few seconds and on Ctrl-C, and a
+later calibration can resume from them.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 3.3 to 3.5.
 """

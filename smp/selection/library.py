@@ -4,7 +4,7 @@
 
 If an implementation has a parameter, the parameter's best value is found first.  Then the choice is made among the
 implementations with their best values.  A rule decides if there are no models, or if no implementation applies and has
-a prediction above zero.  By default, the rule takes the first implementation that applies.
+a usable prediction.  By default, the rule takes the first implementation that applies.
 
 Source: Brewer, Portable High-Performance Supercomputing, chapters 4 and 5.
 """
@@ -272,7 +272,8 @@ class Library:
         ----------
         *inputs : float
             Values of the inputs, in order.  A value below its range is replaced by the lower end of the range, because
-            models are not reliable towards zero.  A model that predicts no time above zero is left out.
+            models are not reliable towards zero.  A model that predicts no more than its least seconds (`Model.least`)
+            is left out, because its formula does not hold there.
 
         Notes
         -----
@@ -325,7 +326,7 @@ class Library:
         raise ModelError(f"no implementation of {self.name} applies to {told}: add one that does")
 
     def _compiled(self) -> Callable[..., tuple[int, int, float]]:
-        """Compile a function of the inputs that finds the implementation with the smallest prediction above zero.
+        """Compile a function of the inputs that finds the implementation with the smallest usable prediction.
 
         It returns the implementation's index, or -1 if there is none, its parameter's value, and its predicted time.
         Conditions are evaluated on the inputs as they are, and models on the inputs raised to the lower ends of their
@@ -340,7 +341,7 @@ class Library:
                 space[f"_best_{k}"], space[f"_predict_{k}"] = parameter.best, model.predict
                 made.insert(0, f"{parameter.name} = _best_{k}(_predict_{k}, ({given},))")
                 value = parameter.name
-            made.append(f"if 0 < _t < _least: _at, _value, _least = {k}, {value}, _t")
+            made.append(f"if {model.least!r} < _t < _least: _at, _value, _least = {k}, {value}, _t")
             made = ["try:", *(f"    {line}" for line in made), "except _undefined: pass"]
             if self.implementations[name].when:
                 space[f"_applies_{k}"] = self._applies[name]

@@ -20,7 +20,8 @@ from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.programs import ProgramRequest
 from smp.kernels.sorting.sampling import distinct_bits, look, rare_share, share_below, unevenness
-from smp.models.fit.model import Model, Quality
+from smp.models.fit.model import Model
+from smp.models.fit.records import Quality
 from smp.models.fit.specification import Specification, expressions_of
 from smp.selection.library import Library
 

@@ -15,7 +15,8 @@ from smp.kernels import transpose_schedule
 from smp.kernels.messages import transposes
 from smp.kernels.messages.transposes import libraries, library_for
 from smp.microbench.calibration import kernels
-from smp.models.fit.model import Model, Quality
+from smp.models.fit.model import Model
+from smp.models.fit.records import Quality
 from smp.models.fit.specification import expressions_of
 from smp.selection import kept
 

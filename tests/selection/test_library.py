@@ -13,7 +13,8 @@ from support.formulas import EXACT, VALUES
 
 from smp.errors import ModelError
 from smp.models.fit.inputs import parsed
-from smp.models.fit.model import Model, Quality
+from smp.models.fit.model import Model
+from smp.models.fit.records import Quality
 from smp.models.fit.specification import Specification, expressions_of
 from smp.selection.library import Choice, Implementation, Library, Parameter
 
