@@ -137,7 +137,7 @@ def calibrate(
     specifications = [what] if isinstance(what, Specification) else list(what.specifications())
     if not specifications:
         raise ModelError(f"the library {what.name} has no implementations to calibrate: add some")
-    series = [_series(group, verification, seed) for group in _alike(specifications)]
+    series = [_series(group, verification, seed) for group in alike(specifications)]
     kept, looker = None if resume is None else Path(resume), Looker()
     _measure(series, machine, seed, kept, progress or _nothing, looker)
     here = hardware() | {"smp": VERSION}
@@ -158,7 +158,7 @@ def calibrate(
     return what
 
 
-def _alike(specifications: list[Specification]) -> list[list[Specification]]:
+def alike(specifications: list[Specification]) -> list[list[Specification]]:
     """Return groups of specifications whose tasks can be given the same arguments at the same points."""
     groups: dict[Any, list[Specification]] = {}
     for each in specifications:
@@ -193,7 +193,7 @@ def _measure(
 ) -> None:
     """Take all timings. If a file is given, save them on the way and at the end, even after an error or Ctrl-C."""
     if kept is None:
-        return _take(series, machine, seed, progress, looker, _nothing)
+        return take(series, machine, seed, progress, looker, _nothing)
     take_up(series, kept)
     saved = time.monotonic()
 
@@ -204,12 +204,12 @@ def _measure(
             saved = time.monotonic()
 
     try:
-        _take(series, machine, seed, progress, looker, save)
+        take(series, machine, seed, progress, looker, save)
     finally:
         keep(series, kept)
 
 
-def _take(
+def take(
     series: list[Series],
     machine: Machine | None,
     seed: int,
@@ -217,7 +217,7 @@ def _take(
     looker: Looker,
     between: Callable[[], None],
 ) -> None:
-    """Take timings until no point needs another one."""
+    """Take timings until no point needs another one; ``between`` is called after each visit to a point."""
     rng = np.random.default_rng(seed + 1)
     done, whole = sum(each.taken() for each in series), FEWEST * sum(len(each.verification) for each in series)
     share = 0.0

@@ -33,9 +33,17 @@ class SuiteLayout(Record):
     models: dict[str, LibraryModel]
 
 
+class VerdictLayout(Record):
+    """The comparison of new models with the earlier ones; see `smp.selection.fresh`."""
+
+    kept: Literal["new", "earlier"]
+    said: str
+
+
 class CalibrationLayout(Record):
     """The models of several libraries and suites, by their names."""
 
     libraries: dict[str, Annotated[LibraryLayout | SuiteLayout, Field(discriminator="format")]]
     interrupted: bool | None = None
     seed: Count | None = None
+    verdicts: dict[str, VerdictLayout] = Field(default_factory=dict)

@@ -33,7 +33,8 @@ def report(data: dict[str, Any]) -> list[Part]:
         of_suite(name, found) if found["format"] == SUITE else _library(name, found)
         for name, found in data["libraries"].items()
     )
-    return [Part("", [Table(notes=[summary(data)])]), *parts]
+    said = [verdict["said"] for verdict in data.get("verdicts", {}).values() if verdict["said"]]
+    return [Part("", [Table(notes=[summary(data), *said])]), *parts]
 
 
 def summary(data: Data) -> str:

@@ -69,9 +69,7 @@ def fit_model(
     ModelWarning
         If the mean relative error on the points kept apart is above 10%.
     """
-    # Seconds by a task's own clock may differ by chance, as those of an emulated machine do, and not by slow spells.
-    typical = np.median if specification.clocked else min
-    seconds = np.array([float(typical(timings)) for timings in raw])
+    seconds = typical(specification, raw)
     columns = np.column_stack([term.of(points) for term in specification.expressions.values()])
     names = tuple(specification.expressions)
     check_enough(specification, int((~verification).sum()))
@@ -126,6 +124,14 @@ def fit_model(
             stacklevel=2,
         )
     return model
+
+
+def typical(specification: Specification, raw: Sequence[Sequence[float]]) -> FloatArray:
+    """Return the seconds of each point: the least of its timings, or their median if the task has its own clock.
+
+    Seconds by a task's own clock differ by chance, as those of an emulated machine do, and not by slow spells.
+    """
+    return np.array([np.median(timings) if specification.clocked else min(timings) for timings in raw], np.float64)
 
 
 def check_enough(specification: Specification, points: int) -> None:
