@@ -32,6 +32,7 @@ from ..models.fit.fitting import check_enough, fit_model
 from ..models.fit.inputs import drawn, nest
 from ..models.fit.model import Model
 from ..models.fit.specification import Specification
+from .guards import determined
 from .library import Library
 from .suite import Suite
 from .timings import FEWEST, Series, keep, take_up
@@ -105,7 +106,8 @@ def calibrate(
     Returns
     -------
     Model, Library or Suite
-        The model of a specification, or the library or suite itself, whose models are replaced.
+        The model of a specification, or the library or suite itself, whose models are replaced.  The guard of a library
+        that has one is determined as well (`Library.worth`).
 
     Raises
     ------
@@ -150,12 +152,14 @@ def calibrate(
         for each in series
         for task in each.tasks
     }
+    if not isinstance(what, Specification):
+        what.use(models)
+    if isinstance(what, Library) and what.guard is not None:
+        (progress or _nothing)(1.0, f"{what.name}: look and choice")
+        what.worth = determined(what, seed)
     if kept is not None:
         kept.unlink(missing_ok=True)
-    if isinstance(what, Specification):
-        return models[what.name]
-    what.use(models)
-    return what
+    return models[what.name] if isinstance(what, Specification) else what
 
 
 def alike(specifications: list[Specification]) -> list[list[Specification]]:

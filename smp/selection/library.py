@@ -13,108 +13,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
 from ..models.fit.expressions import compiled_function, python_function
 from ..models.fit.inputs import parsed
 from ..models.fit.model import Model
-from ..models.fit.optimum import integer_minimum
 from ..models.fit.specification import Specification
+from .implementation import Choice, Guard, Implementation, Parameter
 
 FORMAT, VERSION = "smp-library", 1
 _UNDEFINED = (ArithmeticError, ValueError)
 """Errors of a model whose terms are not defined for some inputs, such as the logarithm of zero."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of an implementation whose value is set with the help of a model.
-
-    Attributes
-    ----------
-    name : str
-        Name of the keyword that the implementation takes, which is also an input of its model.
-    text : str
-        Range that is measured; see `smp.models.fit.inputs.Input.parse`.
-    bottom, top : int, or callable of the library's inputs
-        First and last of the steps among which the best one is searched for.
-    value : callable, optional
-        ``value(step, *inputs)`` returns the parameter at a step; by default it is the step itself.  The predicted time
-        must first fall and then rise with the step.  For the width of a digit, for example, take the number of
-        iterations as the step, and for a power of two its exponent.
-    """
-
-    name: str
-    text: str
-    bottom: int | Callable[..., int]
-    top: int | Callable[..., int]
-    value: Callable[..., int] | None = None
-
-    def ends(self, inputs: Sequence[float]) -> tuple[int, int]:
-        """Return the first and the last step."""
-        bottom, top = (end if isinstance(end, int) else int(end(*inputs)) for end in (self.bottom, self.top))
-        return bottom, top
-
-    def at(self, step: int, inputs: Sequence[float]) -> int:
-        """Return the value of the parameter at a step."""
-        return step if self.value is None else int(self.value(step, *inputs))
-
-    def best_step(self, predict: Callable[..., float], inputs: Sequence[float]) -> int:
-        """Return the step at which ``predict(*inputs, value)`` is smallest."""
-        value = self.value
-        if value is None:
-            return integer_minimum(*self.ends(inputs), lambda step: predict(*inputs, step))
-        return integer_minimum(*self.ends(inputs), lambda step: predict(*inputs, value(step, *inputs)))
-
-    def best(self, predict: Callable[..., float], inputs: Sequence[float]) -> int:
-        """Return the value at which ``predict(*inputs, value)`` is smallest."""
-        return self.at(self.best_step(predict, inputs), inputs)
-
-
-@dataclass(frozen=True)
-class Implementation:
-    """One of a library's implementations.
-
-    Attributes
-    ----------
-    name : str
-    function : callable
-        Takes the library's arguments, and its parameter as a keyword.  It must not change the arguments, because other
-        implementations are timed with the same ones.
-    terms : sequence or mapping of expressions
-        Terms on which its time may depend; see `smp.models.fit.specification.Specification`.
-    when : str
-        Condition on the inputs.  If it does not hold, the implementation must not be chosen.  A condition that names
-        the parameter bounds the parameter's values, and does not bind the rule.
-    parameter : Parameter or None
-    """
-
-    name: str
-    function: Callable[..., Any]
-    terms: Sequence[str] | Mapping[str, str]
-    when: str = ""
-    parameter: Parameter | None = None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The implementation that a library would call.
-
-    Attributes
-    ----------
-    name : str
-        Name of the implementation.
-    keywords : dict
-        Its parameter with the best value; empty if it has none.
-    seconds : float
-        Predicted seconds; NaN if a rule has decided.
-    """
-
-    name: str
-    keywords: dict[str, int]
-    seconds: float
 
 
 class Library:
@@ -139,11 +49,16 @@ class Library:
     loops : mapping of name to text, optional
         Loop nest of the calibration, if it does not run over the inputs but over other values from which ``setup``
         makes the data.  The inputs' values then come from ``of``.
+    guard : Guard, optional
+        Size below which callers do not ask the library, because the choice would take longer than it saves.
 
     Attributes
     ----------
     models : dict of implementation's name to Model
         Model of each implementation; empty until the library is calibrated.
+    worth : float
+        Size from which callers should ask the library: the one that the calibration has determined, or the guard's
+        default.  It is 0 without a guard, and infinite if the choice never pays.
 
     Examples
     --------
@@ -172,10 +87,12 @@ class Library:
         rule: Callable[..., str] | None = None,
         points: int | None = None,
         loops: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.name, self.inputs, self.of, self.loops = name, dict(inputs), of, loops
         self.setup, self.cleanup, self.points = setup, cleanup, points
-        self.rule = rule or self._first
+        self.rule, self.guard = rule or self._first, guard
+        self.worth = 0.0 if guard is None else guard.default
         self.ranges = parsed(inputs)
         self.implementations: dict[str, Implementation] = {}
         self.models: dict[str, Model] = {}
@@ -242,6 +159,8 @@ class Library:
     def use(self, models: Mapping[str, Model]) -> None:
         """Choose by the given models from now on. Their names are those of `specifications`.
 
+        `worth` is the guard's default again, because a calibrated one belongs to the models that were there before.
+
         Raises
         ------
         ModelError
@@ -257,6 +176,7 @@ class Library:
                 )
             found[specification.name.removeprefix(f"{self.name}/")] = model
         self.models, self._find = found, None
+        self.worth = 0.0 if self.guard is None else self.guard.default
 
     def choose(self, *inputs: float) -> str:
         """Return the name of the implementation to call; see `best`."""
@@ -357,7 +277,10 @@ class Library:
     def to_json(self, samples: bool = False) -> dict[str, Any]:
         """Return the models as plain JSON, with or without the samples from which they were made."""
         models = {name: model.to_json(samples) for name, model in self.models.items()}
-        return {"format": FORMAT, "version": VERSION, "name": self.name, "models": models}
+        made = {"format": FORMAT, "version": VERSION, "name": self.name, "models": models}
+        if self.guard is None or not models:
+            return made
+        return made | {"guard": {"size": self.guard.size, "from": self.worth if self.worth < math.inf else None}}
 
     def use_json(self, data: Mapping[str, Any]) -> None:
         """Choose from now on by models that `to_json` has returned.
@@ -372,3 +295,6 @@ class Library:
         if wanted != {key: stated.get(key) for key in wanted} or not isinstance(stated.get("models"), Mapping):
             raise ModelError(f"this is not a calibration of the library {self.name}: calibrate it again")
         self.use({f"{self.name}/{name}": Model.from_json(model) for name, model in data["models"].items()})
+        found = data.get("guard")
+        if self.guard is not None and found is not None and found["size"] == self.guard.size:
+            self.worth = math.inf if found["from"] is None else found["from"]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .._computer.documents import Count, Record
+from .._computer.documents import Count, NotNegative, Record
 from ..models.fit.layout import ModelLayout
 
 
@@ -15,13 +15,21 @@ class LibraryModel(ModelLayout):
     version: Literal[1]
 
 
+class GuardLayout(Record):
+    """Size from which a library's models are asked; null if asking never pays."""
+
+    size: str
+    least: Annotated[NotNegative | None, Field(alias="from")]
+
+
 class LibraryLayout(Record):
-    """The models of a library, by the names of the implementations."""
+    """The models of a library, by the names of the implementations; earlier files lack the guard."""
 
     format: Literal["smp-library"]
     version: Literal[1]
     name: str
     models: dict[str, LibraryModel]
+    guard: GuardLayout | None = None
 
 
 class SuiteLayout(Record):

@@ -19,7 +19,8 @@ import numpy as np
 
 from .._runtime.host.looking import Looker
 from ..errors import ModelError
-from .library import Library, Parameter
+from .implementation import Parameter
+from .library import Library
 from .rounds import in_rounds
 from .trial import Case, Progress, arguments_of, random_cases, told
 

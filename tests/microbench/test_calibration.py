@@ -24,7 +24,8 @@ from smp.microbench.calibration import plots, tables
 from smp.microbench.calibration.page import page_of
 from smp.models.fit.fitting import ModelWarning
 from smp.selection import kept, timings
-from smp.selection.library import Implementation, Library
+from smp.selection.implementation import Implementation
+from smp.selection.library import Library
 
 
 @pytest.fixture(autouse=True)

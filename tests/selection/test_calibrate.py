@@ -24,7 +24,8 @@ from smp.models.fit.fitting import ModelWarning
 from smp.models.fit.inputs import Input
 from smp.selection import calibration as calibrating
 from smp.selection import rounds, timings, trial
-from smp.selection.library import Implementation, Library, Parameter
+from smp.selection.implementation import Implementation, Parameter
+from smp.selection.library import Library
 from smp.selection.rounds import FAR, FEWEST, MOST, in_rounds, interval, ratio
 from smp.selection.trial import Case, Trial, try_library
 

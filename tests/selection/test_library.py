@@ -16,7 +16,8 @@ from smp.models.fit.inputs import parsed
 from smp.models.fit.model import Model
 from smp.models.fit.records import Quality
 from smp.models.fit.specification import Specification, expressions_of
-from smp.selection.library import Choice, Implementation, Library, Parameter
+from smp.selection.implementation import Choice, Implementation, Parameter
+from smp.selection.library import Library
 
 QUALITY = Quality(count=30, verified=20, r_squared=1.0, mre_fit=0.01, mre=0.02, worst=0.05)
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import smp
-from smp.selection.library import Implementation, Library
+from smp.selection.implementation import Implementation
+from smp.selection.library import Library
 
 Task = Callable[..., float]
 CALLS: list[tuple[str, int]] = []

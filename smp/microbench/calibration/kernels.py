@@ -140,7 +140,8 @@ def _verdict(library: Library | Suite, new: dict[str, Model], progress: Progress
     if earlier is None:
         return {"kept": "new", "said": ""}
     found = compare(library, new, earlier, progress=progress)
-    library.use(new if found.better else earlier)
+    if not found.better and isinstance(library, Library):
+        kept.recalled(library)
     other = "earlier" if found.better else "new"
     made = found.to_json()
     return {**made, "said": f"{made['said']}; the {other} ones are set aside in {kept.set_aside_at()}"}
