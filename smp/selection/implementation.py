@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..models.fit.optimum import integer_minimum
@@ -91,11 +91,25 @@ class Choice:
         Its parameter with the best value; empty if it has none.
     seconds : float
         Predicted seconds; NaN if a rule has decided.
+    outside : str
+        Text on the inputs that lie outside the calibrated ranges, so that the edges of the ranges have decided; empty
+        if there are none.
+
+    Examples
+    --------
+    >>> print(Choice("blocked", {"depth": 8}, 0.0123, "n = 5e+07 is outside the calibrated range 100 to 1e+06"))
+    blocked, depth = 8: 0.0123 s predicted; n = 5e+07 is outside the calibrated range 100 to 1e+06
     """
 
     name: str
     keywords: dict[str, int]
     seconds: float
+    outside: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        called = ", ".join([self.name, *(f"{name} = {value}" for name, value in self.keywords.items())])
+        said = "by the rule" if self.seconds != self.seconds else f"{self.seconds:.3g} s predicted"
+        return f"{called}: {said}" + (f"; {self.outside}" if self.outside else "")
 
 
 @dataclass(frozen=True)

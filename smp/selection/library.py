@@ -4,7 +4,8 @@
 
 If an implementation has a parameter, the parameter's best value is found first.  Then the choice is made among the
 implementations with their best values.  A rule decides if there are no models, or if no implementation applies and has
-a usable prediction.  By default, the rule takes the first implementation that applies.
+a usable prediction.  By default, the rule takes the first implementation that applies.  Outside the calibrated ranges,
+predictions are held to the edges (see `edges`), and a warning says so once.
 
 Source: Brewer, Portable High-Performance Supercomputing, chapters 4 and 5.
 """
@@ -12,6 +13,7 @@ Source: Brewer, Portable High-Performance Supercomputing, chapters 4 and 5.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ from ..models.fit.expressions import compiled_function, python_function
 from ..models.fit.inputs import parsed
 from ..models.fit.model import Model
 from ..models.fit.specification import Specification
+from .edges import ExtrapolationWarning, at_edges, grows, growth, outside
 from .implementation import Choice, Guard, Implementation, Parameter
 
 FORMAT, VERSION = "smp-library", 1
@@ -96,7 +99,8 @@ class Library:
         self.ranges = parsed(inputs)
         self.implementations: dict[str, Implementation] = {}
         self.models: dict[str, Model] = {}
-        self._find: Callable[..., tuple[int, int, float]] | None = None
+        self._find: Callable[..., tuple[int, int, float, bool]] | None = None
+        self._warned = False
         self._applies: dict[str, Callable[..., float]] = {}
 
     def __repr__(self) -> str:
@@ -191,30 +195,40 @@ class Library:
         Parameters
         ----------
         *inputs : float
-            Values of the inputs, in order.  A value below its range is replaced by the lower end of the range, because
-            models are not reliable towards zero.  A model that predicts no more than its least seconds (`Model.least`)
-            is left out, because its formula does not hold there.
+            Values of the inputs, in order.  A model that predicts no more than its least seconds (`Model.least`) is
+            left out, because its formula does not hold there.
+
+        Warns
+        -----
+        ExtrapolationWarning
+            At the first call with a size above its range.
 
         Notes
         -----
+        A value below its range is replaced by the lower end of the range, because models are not reliable towards zero.
+        Above the range, a model is asked at the upper end, with the parameter that is best there.  For a size, its
+        seconds then grow by the power with which they grow over the last doubling of the range; see
+        `smp.selection.edges`.  `Choice.outside` names the inputs that lie outside.
+
         The choice takes less than a microsecond per implementation.  An implementation with a parameter needs
         2 log2(steps) further predictions.
         """
         if self.models:
-            at, value, seconds = (self._find or self._compiled())(*inputs)
+            at, value, seconds, beyond = (self._find or self._compiled())(*inputs)
             if at >= 0:
                 name = self._names[at]
                 parameter = self.implementations[name].parameter
-                return Choice(name, {} if parameter is None else {parameter.name: value}, seconds)
+                text = outside(self.ranges, inputs) if beyond else ""
+                return Choice(name, {} if parameter is None else {parameter.name: value}, seconds, text)
         return Choice(self.rule(*inputs), {}, math.nan)
 
     def predictions(self, *inputs: float) -> dict[str, Choice]:
         """Return the predicted time of each implementation with its best parameter.
 
         The time of an implementation is infinite if it does not apply, and NaN if a term of its model is not defined
-        for these inputs.
+        for these inputs.  Outside the calibrated ranges it is held to the edges; see `best`.
         """
-        raised = self.raised(*inputs)
+        held, text = self.held(*inputs), outside(self.ranges, inputs)
         made = {}
         for name, model in self.models.items():
             if not self._applies[name](*inputs):
@@ -222,15 +236,32 @@ class Library:
                 continue
             parameter = self.implementations[name].parameter
             try:
-                own = {} if parameter is None else {parameter.name: parameter.best(model.predict, raised)}
-                made[name] = Choice(name, own, model.predict(*raised, *own.values()))
+                own = {} if parameter is None else {parameter.name: parameter.best(model.predict, held)}
+                factor = growth(model.predict, self.ranges, inputs, own) if text else 1.0
+                made[name] = Choice(name, own, model.predict(*held, *own.values()) * factor, text)
             except _UNDEFINED:
                 made[name] = Choice(name, {}, math.nan)
         return made
 
-    def raised(self, *inputs: float) -> list[float]:
-        """Return the inputs for the models: values below their ranges are raised to the lower ends."""
-        return [max(given, r.low) for given, r in zip(inputs, self.ranges, strict=True)]
+    def held(self, *inputs: float) -> list[float]:
+        """Return the inputs for the models: values outside their ranges are moved to the nearer end."""
+        return at_edges(self.ranges, inputs)
+
+    def _beyond(self, *inputs: float) -> tuple[int, int, float, bool]:
+        """Return what the compiled choice returns, for inputs of which some size lies above its range."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.name}: {outside(self.ranges, inputs)}; predictions are held to the edges of the ranges, and "
+                "the choice may be wrong. Calibrate over larger ranges, or name the algorithm",
+                ExtrapolationWarning,
+                stacklevel=4,
+            )
+        found: tuple[int, int, float, bool] = -1, 0, math.inf, True
+        for k, (name, each) in enumerate(self.predictions(*inputs).items()):
+            if self.models[name].least < each.seconds < found[2]:
+                found = k, next(iter(each.keywords.values()), 0), each.seconds, True
+        return found
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the implementation that is predicted to be the fastest."""
@@ -245,12 +276,13 @@ class Library:
         told = dict(zip(self.inputs, inputs, strict=True))
         raise ModelError(f"no implementation of {self.name} applies to {told}: add one that does")
 
-    def _compiled(self) -> Callable[..., tuple[int, int, float]]:
+    def _compiled(self) -> Callable[..., tuple[int, int, float, bool]]:
         """Compile a function of the inputs that finds the implementation with the smallest usable prediction.
 
-        It returns the implementation's index, or -1 if there is none, its parameter's value, and its predicted time.
-        Conditions are evaluated on the inputs as they are, and models on the inputs raised to the lower ends of their
-        ranges.  A model with a term that is not defined there, such as the logarithm of zero, predicts nothing.
+        It returns the implementation's index, or -1 if there is none, its parameter's value, its predicted time, and
+        whether an input lies outside its range.  Conditions are evaluated on the inputs as they are, and models on the
+        inputs moved into their ranges; sizes above their ranges are left to `_beyond`.  A model with a term that is not
+        defined there, such as the logarithm of zero, predicts nothing.
         """
         names = [each.name for each in self.ranges]
         given, space = ", ".join(names), dict[str, Any](_undefined=_UNDEFINED)
@@ -268,8 +300,17 @@ class Library:
                 asked.append(f"_may_{k} = _applies_{k}({given})")
                 made = [f"if _may_{k}:", *(f"    {line}" for line in made)]
             tried += made
-        raised = [f"if {each.name} < {each.low!r}: {each.name} = {each.low!r}" for each in self.ranges]
-        lines = [*asked, *raised, "_at, _value, _least = -1, 0, inf", *tried, "return _at, _value, _least"]
+        sizes = [f"{each.name} > {each.high!r}" for each in self.ranges if grows(each)]
+        beyond = [f"if {' or '.join(sizes)}: return _beyond({given})"] if sizes else []
+        held = [f"if {each.name} < {each.low!r}: {each.name}, _outside = {each.low!r}, True" for each in self.ranges]
+        held += [
+            f"if {each.name} > {each.high!r}: {each.name}, _outside = {each.high!r}, True"
+            for each in self.ranges
+            if not grows(each)
+        ]
+        space["_beyond"] = self._beyond
+        start = "_at, _value, _least = -1, 0, inf"
+        lines = [*beyond, *asked, "_outside = False", *held, start, *tried, "return _at, _value, _least, _outside"]
         self._names = list(self.models)
         self._find = compiled_function("find", names, "\n    ".join(lines), space)
         return self._find

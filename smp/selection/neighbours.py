@@ -167,7 +167,7 @@ def _try_case(
     inputs = library.of(*arguments)
     if not math.isfinite(library.predictions(*inputs)[name].seconds):
         return None
-    predict, asked = library.models[name].predict, library.raised(*inputs)
+    predict, asked = library.models[name].predict, library.held(*inputs)
     best, beside = with_neighbours(parameter, predict, asked)
     if not beside:
         return None

@@ -36,7 +36,7 @@ INPUTS = {
     "below": "linear 0..0.5 real",
 }
 """Inputs of the models; for integers also the width of a range around them.  See `smp.kernels.sorting.sampling`."""
-WIDTH, UNEVEN = {"width": "17..1e19"}, {"uneven": "linear 0..1 real"}
+WIDTH, UNEVEN = {"width": "17..2e19"}, {"uneven": "linear 0..1 real"}
 LOW, HIGH = "max(0, n - 1048576)", "max(0, n - 4194304)"
 """Terms for the levels of memory."""
 PASSES = ["n * rare", "n * log2(n) * rare", "n * (1 - rare)", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
