@@ -34,7 +34,7 @@ MODULES = {
     "smp.perturb": "perturb.analysis.effects.Analysis perturb.analysis.speedups.Gains perturb.analysis.advice.Step "
     "perturb.analysis.versions.Compared perturb.experiments.climbing.Climb perturb.experiments.search.Search",
     "smp.profiles": "profiles.contention.Contention",
-    "smp.selection": "selection.library.Choice selection.trial.Trial selection.neighbours.ParameterTrial",
+    "smp.selection": "selection.implementation.Choice selection.trial.Trial selection.neighbours.ParameterTrial",
 }
 """Public modules, and the classes without a public name whose objects their functions return."""
 

@@ -93,7 +93,8 @@ if TYPE_CHECKING:
     from .models.fit.specification import Specification
     from .profiles.profile import Profile
     from .selection.calibration import calibrate
-    from .selection.library import Implementation, Library, Parameter
+    from .selection.implementation import Implementation, Parameter
+    from .selection.library import Library
 
 __version__ = VERSION
 __all__ = [
@@ -186,9 +187,9 @@ _LATER = {
     "measure": ".microbench.from_python",
     "open_page": ".microbench.report.opening",
     "placement": ".microbench.sections.placement.now",
-    "Implementation": ".selection.library",
+    "Implementation": ".selection.implementation",
     "Library": ".selection.library",
-    "Parameter": ".selection.library",
+    "Parameter": ".selection.implementation",
     "Model": ".models.fit.model",
     "Specification": ".models.fit.specification",
 }

@@ -48,7 +48,7 @@ class Form:
     when : str
         Condition under which the form may be chosen.
     parameter : mapping
-        Arguments of `smp.selection.library.Parameter`, for a program that has a parameter to choose.
+        Arguments of `smp.selection.implementation.Parameter`, for a program that has a parameter to choose.
     """
 
     title: str

@@ -1,6 +1,7 @@
 """Libraries of implementations, which call the one that is predicted to be the fastest.
 
     Library, Implementation, Parameter    define the implementations to choose from
+    Guard                                 size from which a choice pays
     calibrate                             measures implementations and fits a model to each
     try_library, try_parameter            measure how often a choice is right
 
@@ -15,18 +16,20 @@ from smp._computer.lazy import handed_on
 
 if TYPE_CHECKING:
     from .calibration import calibrate
-    from .library import Implementation, Library, Parameter
+    from .implementation import Guard, Implementation, Parameter
+    from .library import Library
     from .neighbours import try_parameter
     from .trial import try_library
 
-__all__ = ["Implementation", "Library", "Parameter", "calibrate", "try_library", "try_parameter"]
+__all__ = ["Guard", "Implementation", "Library", "Parameter", "calibrate", "try_library", "try_parameter"]
 
 __getattr__ = handed_on(
     __name__,
     {
-        "Implementation": ".library",
+        "Guard": ".implementation",
+        "Implementation": ".implementation",
         "Library": ".library",
-        "Parameter": ".library",
+        "Parameter": ".implementation",
         "calibrate": ".calibration",
         "try_library": ".trial",
         "try_parameter": ".neighbours",

@@ -1,13 +1,14 @@
 """Calibrates a specification, a library or a suite by measuring it on this machine and fitting models.
 
-    loop nest + random points kept apart  ->  rounds over all of them, in random order  ->  medians  ->  models
+    loop nest + random points kept apart  ->  rounds over all of them, in random order  ->  minima  ->  models
 
 A round takes one timing of every task at every point, so that a slow moment of the computer does not affect only one
 point or one implementation.  After the first round, points are added for implementations that apply at few points.
 There are three rounds.  A point whose middle three timings differ by more than 10% gets two more timings, and another
-two if they still do.  All timings are kept, except for those that are repeated because the host has moved the CPUs (see
-`Looker`); the model says how many these are.  The timings are saved every few seconds and on Ctrl-C, and a later
-calibration can resume from them.
+two if they still do.  The fit takes the least timing of each point, and leaves out points at which all timings are slow
+(see `smp.models.fit.robust`).  All timings are kept, except for those that are repeated because the host has moved the
+CPUs (see `Looker`); the model says how many these are.  The timings are saved every few seconds and on Ctrl-C, and a
+later calibration can resume from them.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 3.3 to 3.5.
 """
@@ -31,6 +32,7 @@ from ..models.fit.fitting import check_enough, fit_model
 from ..models.fit.inputs import drawn, nest
 from ..models.fit.model import Model
 from ..models.fit.specification import Specification
+from .guards import determined
 from .library import Library
 from .suite import Suite
 from .timings import FEWEST, Series, keep, take_up
@@ -104,7 +106,8 @@ def calibrate(
     Returns
     -------
     Model, Library or Suite
-        The model of a specification, or the library or suite itself, whose models are replaced.
+        The model of a specification, or the library or suite itself, whose models are replaced.  The guard of a library
+        that has one is determined as well (`Library.worth`).
 
     Raises
     ------
@@ -136,7 +139,7 @@ def calibrate(
     specifications = [what] if isinstance(what, Specification) else list(what.specifications())
     if not specifications:
         raise ModelError(f"the library {what.name} has no implementations to calibrate: add some")
-    series = [_series(group, verification, seed) for group in _alike(specifications)]
+    series = [_series(group, verification, seed) for group in alike(specifications)]
     kept, looker = None if resume is None else Path(resume), Looker()
     _measure(series, machine, seed, kept, progress or _nothing, looker)
     here = hardware() | {"smp": VERSION}
@@ -149,15 +152,17 @@ def calibrate(
         for each in series
         for task in each.tasks
     }
+    if not isinstance(what, Specification):
+        what.use(models)
+    if isinstance(what, Library) and what.guard is not None:
+        (progress or _nothing)(1.0, f"{what.name}: look and choice")
+        what.worth = determined(what, seed)
     if kept is not None:
         kept.unlink(missing_ok=True)
-    if isinstance(what, Specification):
-        return models[what.name]
-    what.use(models)
-    return what
+    return models[what.name] if isinstance(what, Specification) else what
 
 
-def _alike(specifications: list[Specification]) -> list[list[Specification]]:
+def alike(specifications: list[Specification]) -> list[list[Specification]]:
     """Return groups of specifications whose tasks can be given the same arguments at the same points."""
     groups: dict[Any, list[Specification]] = {}
     for each in specifications:
@@ -192,7 +197,7 @@ def _measure(
 ) -> None:
     """Take all timings. If a file is given, save them on the way and at the end, even after an error or Ctrl-C."""
     if kept is None:
-        return _take(series, machine, seed, progress, looker, _nothing)
+        return take(series, machine, seed, progress, looker, _nothing)
     take_up(series, kept)
     saved = time.monotonic()
 
@@ -203,12 +208,12 @@ def _measure(
             saved = time.monotonic()
 
     try:
-        _take(series, machine, seed, progress, looker, save)
+        take(series, machine, seed, progress, looker, save)
     finally:
         keep(series, kept)
 
 
-def _take(
+def take(
     series: list[Series],
     machine: Machine | None,
     seed: int,
@@ -216,7 +221,7 @@ def _take(
     looker: Looker,
     between: Callable[[], None],
 ) -> None:
-    """Take timings until no point needs another one."""
+    """Take timings until no point needs another one; ``between`` is called after each visit to a point."""
     rng = np.random.default_rng(seed + 1)
     done, whole = sum(each.taken() for each in series), FEWEST * sum(len(each.verification) for each in series)
     share = 0.0

@@ -1,6 +1,7 @@
 """Keeps the kernels' models of this machine, made by ``python -m smp.microbench --calibrate``, for later choices.
 
-calibration-<fingerprint>.json    {"libraries": {"sort[int64, 2 streams]": models, ...}}
+calibration-<fingerprint>.json              {"libraries": {"sort[int64, 2 streams]": models, ...}}
+calibration-<fingerprint>-set-aside.json    the same of models that are not used: of two calibrations, the worse one
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 
 from .._computer.data import data_folder, fingerprint, write
 from ..errors import ModelError
+from ..models.fit.model import Model
 from .library import Library
+from .suite import Suite
 
 FORMAT, VERSION = "smp-calibration", 1
 REDO = "python -m smp.microbench --calibrate makes one"
@@ -27,6 +30,30 @@ class CalibrationWarning(UserWarning):
 def kept_at() -> Path:
     """Return the path of the file with this machine's models."""
     return _kept_at(data_folder())
+
+
+def set_aside_at() -> Path:
+    """Return the path of the file with models that were compared with this machine's models and were worse."""
+    file = kept_at()
+    return file.with_name(f"{file.stem}-set-aside.json")
+
+
+def kept_models(of: Library | Suite) -> dict[str, Model] | None:
+    """Return the kept models of a library or suite by the names of its specifications; None if there are none.
+
+    Raises
+    ------
+    ModelError
+        If they cannot be read, or belong to an earlier form of the library or suite.
+    """
+    found = _kept(kept_at()).get(of.name)
+    if found is None:
+        return None
+    models = {f"{of.name}/{name}": Model.from_json(each) for name, each in found["models"].items()}
+    for specification in of.specifications():
+        if specification.name not in models or models[specification.name].names != tuple(specification.inputs):
+            raise ModelError(f"the earlier models of {of.name} have none of {specification.name} with these inputs")
+    return models
 
 
 def recalled(library: Library) -> Library:
@@ -55,18 +82,24 @@ def document(libraries: Iterable[Library]) -> dict[str, Any]:
 def keep(data: Mapping[str, Any]) -> Path:
     """Keep a document's models, without samples, in place of those of the same libraries, and return the file's path.
 
-    A library that has already recalled its models goes on with them. Later programs find the new ones.
+    Models whose verdict in the document is that the earlier ones are kept are set aside, and so are earlier models that
+    are replaced.  A library that has already recalled its models goes on with them; later programs find the new ones.
     """
-    file = kept_at()
-    try:
-        others = _kept(file)
-    except ModelError:
-        others = {}  # the file is damaged and will be replaced
-    bare = {
-        name: {**library, "models": {m: {**model, "samples": None} for m, model in library["models"].items()}}
-        for name, library in data["libraries"].items()
-    }
-    write(file, json.dumps({**document([]), "libraries": others | bare}))
+    file, other = kept_at(), set_aside_at()
+    used, aside = _or_none(file), _or_none(other)
+    before = dict(aside)
+    for name, library in data["libraries"].items():
+        bare = {**library, "models": {m: {**model, "samples": None} for m, model in library["models"].items()}}
+        bare = json.loads(json.dumps(bare))  # as it will be read again
+        if data.get("verdicts", {}).get(name, {}).get("kept") == "earlier":
+            aside[name] = bare
+        else:
+            if used.get(name, bare) != bare:
+                aside[name] = used[name]
+            used[name] = bare
+    write(file, json.dumps({**document([]), "libraries": used}))
+    if aside != before:
+        write(other, json.dumps({**document([]), "libraries": aside}))
     _kept.cache_clear()
     return file
 
@@ -90,6 +123,14 @@ def read(file: Path) -> dict[str, Any]:
         raise ModelError(f"{file} is of version {found!r}, but this smp reads version {VERSION}: calibrate again")
     documents.check(data, CalibrationLayout, ModelError, str(file), REDO)
     return data
+
+
+def _or_none(file: Path) -> dict[str, Any]:
+    """Return the libraries of a file; none if the file is damaged and will be replaced."""
+    try:
+        return dict(_kept(file))
+    except ModelError:
+        return {}
 
 
 @functools.cache

@@ -4,7 +4,8 @@
 
 If an implementation has a parameter, the parameter's best value is found first.  Then the choice is made among the
 implementations with their best values.  A rule decides if there are no models, or if no implementation applies and has
-a prediction above zero.  By default, the rule takes the first implementation that applies.
+a usable prediction.  By default, the rule takes the first implementation that applies.  Outside the calibrated ranges,
+predictions are held to the edges (see `edges`), and a warning says so once.
 
 Source: Brewer, Portable High-Performance Supercomputing, chapters 4 and 5.
 """
@@ -12,109 +13,21 @@ Source: Brewer, Portable High-Performance Supercomputing, chapters 4 and 5.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
 from ..models.fit.expressions import compiled_function, python_function
 from ..models.fit.inputs import parsed
 from ..models.fit.model import Model
-from ..models.fit.optimum import integer_minimum
 from ..models.fit.specification import Specification
+from .edges import ExtrapolationWarning, at_edges, grows, growth, outside
+from .implementation import Choice, Guard, Implementation, Parameter
 
 FORMAT, VERSION = "smp-library", 1
 _UNDEFINED = (ArithmeticError, ValueError)
 """Errors of a model whose terms are not defined for some inputs, such as the logarithm of zero."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of an implementation whose value is set with the help of a model.
-
-    Attributes
-    ----------
-    name : str
-        Name of the keyword that the implementation takes, which is also an input of its model.
-    text : str
-        Range that is measured; see `smp.models.fit.inputs.Input.parse`.
-    bottom, top : int, or callable of the library's inputs
-        First and last of the steps among which the best one is searched for.
-    value : callable, optional
-        ``value(step, *inputs)`` returns the parameter at a step; by default it is the step itself.  The predicted time
-        must first fall and then rise with the step.  For the width of a digit, for example, take the number of
-        iterations as the step, and for a power of two its exponent.
-    """
-
-    name: str
-    text: str
-    bottom: int | Callable[..., int]
-    top: int | Callable[..., int]
-    value: Callable[..., int] | None = None
-
-    def ends(self, inputs: Sequence[float]) -> tuple[int, int]:
-        """Return the first and the last step."""
-        bottom, top = (end if isinstance(end, int) else int(end(*inputs)) for end in (self.bottom, self.top))
-        return bottom, top
-
-    def at(self, step: int, inputs: Sequence[float]) -> int:
-        """Return the value of the parameter at a step."""
-        return step if self.value is None else int(self.value(step, *inputs))
-
-    def best_step(self, predict: Callable[..., float], inputs: Sequence[float]) -> int:
-        """Return the step at which ``predict(*inputs, value)`` is smallest."""
-        value = self.value
-        if value is None:
-            return integer_minimum(*self.ends(inputs), lambda step: predict(*inputs, step))
-        return integer_minimum(*self.ends(inputs), lambda step: predict(*inputs, value(step, *inputs)))
-
-    def best(self, predict: Callable[..., float], inputs: Sequence[float]) -> int:
-        """Return the value at which ``predict(*inputs, value)`` is smallest."""
-        return self.at(self.best_step(predict, inputs), inputs)
-
-
-@dataclass(frozen=True)
-class Implementation:
-    """One of a library's implementations.
-
-    Attributes
-    ----------
-    name : str
-    function : callable
-        Takes the library's arguments, and its parameter as a keyword.  It must not change the arguments, because other
-        implementations are timed with the same ones.
-    terms : sequence or mapping of expressions
-        Terms on which its time may depend; see `smp.models.fit.specification.Specification`.
-    when : str
-        Condition on the inputs.  If it does not hold, the implementation must not be chosen.  A condition that names
-        the parameter bounds the parameter's values, and does not bind the rule.
-    parameter : Parameter or None
-    """
-
-    name: str
-    function: Callable[..., Any]
-    terms: Sequence[str] | Mapping[str, str]
-    when: str = ""
-    parameter: Parameter | None = None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The implementation that a library would call.
-
-    Attributes
-    ----------
-    name : str
-        Name of the implementation.
-    keywords : dict
-        Its parameter with the best value; empty if it has none.
-    seconds : float
-        Predicted seconds; NaN if a rule has decided.
-    """
-
-    name: str
-    keywords: dict[str, int]
-    seconds: float
 
 
 class Library:
@@ -139,11 +52,16 @@ class Library:
     loops : mapping of name to text, optional
         Loop nest of the calibration, if it does not run over the inputs but over other values from which ``setup``
         makes the data.  The inputs' values then come from ``of``.
+    guard : Guard, optional
+        Size below which callers do not ask the library, because the choice would take longer than it saves.
 
     Attributes
     ----------
     models : dict of implementation's name to Model
         Model of each implementation; empty until the library is calibrated.
+    worth : float
+        Size from which callers should ask the library: the one that the calibration has determined, or the guard's
+        default.  It is 0 without a guard, and infinite if the choice never pays.
 
     Examples
     --------
@@ -172,14 +90,17 @@ class Library:
         rule: Callable[..., str] | None = None,
         points: int | None = None,
         loops: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.name, self.inputs, self.of, self.loops = name, dict(inputs), of, loops
         self.setup, self.cleanup, self.points = setup, cleanup, points
-        self.rule = rule or self._first
+        self.rule, self.guard = rule or self._first, guard
+        self.worth = 0.0 if guard is None else guard.default
         self.ranges = parsed(inputs)
         self.implementations: dict[str, Implementation] = {}
         self.models: dict[str, Model] = {}
-        self._find: Callable[..., tuple[int, int, float]] | None = None
+        self._find: Callable[..., tuple[int, int, float, bool]] | None = None
+        self._warned = False
         self._applies: dict[str, Callable[..., float]] = {}
 
     def __repr__(self) -> str:
@@ -242,6 +163,8 @@ class Library:
     def use(self, models: Mapping[str, Model]) -> None:
         """Choose by the given models from now on. Their names are those of `specifications`.
 
+        `worth` is the guard's default again, because a calibrated one belongs to the models that were there before.
+
         Raises
         ------
         ModelError
@@ -257,6 +180,7 @@ class Library:
                 )
             found[specification.name.removeprefix(f"{self.name}/")] = model
         self.models, self._find = found, None
+        self.worth = 0.0 if self.guard is None else self.guard.default
 
     def choose(self, *inputs: float) -> str:
         """Return the name of the implementation to call; see `best`."""
@@ -271,29 +195,40 @@ class Library:
         Parameters
         ----------
         *inputs : float
-            Values of the inputs, in order.  A value below its range is replaced by the lower end of the range, because
-            models are not reliable towards zero.  A model that predicts no time above zero is left out.
+            Values of the inputs, in order.  A model that predicts no more than its least seconds (`Model.least`) is
+            left out, because its formula does not hold there.
+
+        Warns
+        -----
+        ExtrapolationWarning
+            At the first call with a size above its range.
 
         Notes
         -----
+        A value below its range is replaced by the lower end of the range, because models are not reliable towards zero.
+        Above the range, a model is asked at the upper end, with the parameter that is best there.  For a size, its
+        seconds then grow by the power with which they grow over the last doubling of the range; see
+        `smp.selection.edges`.  `Choice.outside` names the inputs that lie outside.
+
         The choice takes less than a microsecond per implementation.  An implementation with a parameter needs
         2 log2(steps) further predictions.
         """
         if self.models:
-            at, value, seconds = (self._find or self._compiled())(*inputs)
+            at, value, seconds, beyond = (self._find or self._compiled())(*inputs)
             if at >= 0:
                 name = self._names[at]
                 parameter = self.implementations[name].parameter
-                return Choice(name, {} if parameter is None else {parameter.name: value}, seconds)
+                text = outside(self.ranges, inputs) if beyond else ""
+                return Choice(name, {} if parameter is None else {parameter.name: value}, seconds, text)
         return Choice(self.rule(*inputs), {}, math.nan)
 
     def predictions(self, *inputs: float) -> dict[str, Choice]:
         """Return the predicted time of each implementation with its best parameter.
 
         The time of an implementation is infinite if it does not apply, and NaN if a term of its model is not defined
-        for these inputs.
+        for these inputs.  Outside the calibrated ranges it is held to the edges; see `best`.
         """
-        raised = self.raised(*inputs)
+        held, text = self.held(*inputs), outside(self.ranges, inputs)
         made = {}
         for name, model in self.models.items():
             if not self._applies[name](*inputs):
@@ -301,15 +236,32 @@ class Library:
                 continue
             parameter = self.implementations[name].parameter
             try:
-                own = {} if parameter is None else {parameter.name: parameter.best(model.predict, raised)}
-                made[name] = Choice(name, own, model.predict(*raised, *own.values()))
+                own = {} if parameter is None else {parameter.name: parameter.best(model.predict, held)}
+                factor = growth(model.predict, self.ranges, inputs, own) if text else 1.0
+                made[name] = Choice(name, own, model.predict(*held, *own.values()) * factor, text)
             except _UNDEFINED:
                 made[name] = Choice(name, {}, math.nan)
         return made
 
-    def raised(self, *inputs: float) -> list[float]:
-        """Return the inputs for the models: values below their ranges are raised to the lower ends."""
-        return [max(given, r.low) for given, r in zip(inputs, self.ranges, strict=True)]
+    def held(self, *inputs: float) -> list[float]:
+        """Return the inputs for the models: values outside their ranges are moved to the nearer end."""
+        return at_edges(self.ranges, inputs)
+
+    def _beyond(self, *inputs: float) -> tuple[int, int, float, bool]:
+        """Return what the compiled choice returns, for inputs of which some size lies above its range."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.name}: {outside(self.ranges, inputs)}; predictions are held to the edges of the ranges, and "
+                "the choice may be wrong. Calibrate over larger ranges, or name the algorithm",
+                ExtrapolationWarning,
+                stacklevel=4,
+            )
+        found: tuple[int, int, float, bool] = -1, 0, math.inf, True
+        for k, (name, each) in enumerate(self.predictions(*inputs).items()):
+            if self.models[name].least < each.seconds < found[2]:
+                found = k, next(iter(each.keywords.values()), 0), each.seconds, True
+        return found
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the implementation that is predicted to be the fastest."""
@@ -324,12 +276,13 @@ class Library:
         told = dict(zip(self.inputs, inputs, strict=True))
         raise ModelError(f"no implementation of {self.name} applies to {told}: add one that does")
 
-    def _compiled(self) -> Callable[..., tuple[int, int, float]]:
-        """Compile a function of the inputs that finds the implementation with the smallest prediction above zero.
+    def _compiled(self) -> Callable[..., tuple[int, int, float, bool]]:
+        """Compile a function of the inputs that finds the implementation with the smallest usable prediction.
 
-        It returns the implementation's index, or -1 if there is none, its parameter's value, and its predicted time.
-        Conditions are evaluated on the inputs as they are, and models on the inputs raised to the lower ends of their
-        ranges.  A model with a term that is not defined there, such as the logarithm of zero, predicts nothing.
+        It returns the implementation's index, or -1 if there is none, its parameter's value, its predicted time, and
+        whether an input lies outside its range.  Conditions are evaluated on the inputs as they are, and models on the
+        inputs moved into their ranges; sizes above their ranges are left to `_beyond`.  A model with a term that is not
+        defined there, such as the logarithm of zero, predicts nothing.
         """
         names = [each.name for each in self.ranges]
         given, space = ", ".join(names), dict[str, Any](_undefined=_UNDEFINED)
@@ -340,15 +293,24 @@ class Library:
                 space[f"_best_{k}"], space[f"_predict_{k}"] = parameter.best, model.predict
                 made.insert(0, f"{parameter.name} = _best_{k}(_predict_{k}, ({given},))")
                 value = parameter.name
-            made.append(f"if 0 < _t < _least: _at, _value, _least = {k}, {value}, _t")
+            made.append(f"if {model.least!r} < _t < _least: _at, _value, _least = {k}, {value}, _t")
             made = ["try:", *(f"    {line}" for line in made), "except _undefined: pass"]
             if self.implementations[name].when:
                 space[f"_applies_{k}"] = self._applies[name]
                 asked.append(f"_may_{k} = _applies_{k}({given})")
                 made = [f"if _may_{k}:", *(f"    {line}" for line in made)]
             tried += made
-        raised = [f"if {each.name} < {each.low!r}: {each.name} = {each.low!r}" for each in self.ranges]
-        lines = [*asked, *raised, "_at, _value, _least = -1, 0, inf", *tried, "return _at, _value, _least"]
+        sizes = [f"{each.name} > {each.high!r}" for each in self.ranges if grows(each)]
+        beyond = [f"if {' or '.join(sizes)}: return _beyond({given})"] if sizes else []
+        held = [f"if {each.name} < {each.low!r}: {each.name}, _outside = {each.low!r}, True" for each in self.ranges]
+        held += [
+            f"if {each.name} > {each.high!r}: {each.name}, _outside = {each.high!r}, True"
+            for each in self.ranges
+            if not grows(each)
+        ]
+        space["_beyond"] = self._beyond
+        start = "_at, _value, _least = -1, 0, inf"
+        lines = [*beyond, *asked, "_outside = False", *held, start, *tried, "return _at, _value, _least, _outside"]
         self._names = list(self.models)
         self._find = compiled_function("find", names, "\n    ".join(lines), space)
         return self._find
@@ -356,7 +318,10 @@ class Library:
     def to_json(self, samples: bool = False) -> dict[str, Any]:
         """Return the models as plain JSON, with or without the samples from which they were made."""
         models = {name: model.to_json(samples) for name, model in self.models.items()}
-        return {"format": FORMAT, "version": VERSION, "name": self.name, "models": models}
+        made = {"format": FORMAT, "version": VERSION, "name": self.name, "models": models}
+        if self.guard is None or not models:
+            return made
+        return made | {"guard": {"size": self.guard.size, "from": self.worth if self.worth < math.inf else None}}
 
     def use_json(self, data: Mapping[str, Any]) -> None:
         """Choose from now on by models that `to_json` has returned.
@@ -371,3 +336,6 @@ class Library:
         if wanted != {key: stated.get(key) for key in wanted} or not isinstance(stated.get("models"), Mapping):
             raise ModelError(f"this is not a calibration of the library {self.name}: calibrate it again")
         self.use({f"{self.name}/{name}": Model.from_json(model) for name, model in data["models"].items()})
+        found = data.get("guard")
+        if self.guard is not None and found is not None and found["size"] == self.guard.size:
+            self.worth = math.inf if found["from"] is None else found["from"]

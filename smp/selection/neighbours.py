@@ -19,7 +19,8 @@ import numpy as np
 
 from .._runtime.host.looking import Looker
 from ..errors import ModelError
-from .library import Library, Parameter
+from .implementation import Parameter
+from .library import Library
 from .rounds import in_rounds
 from .trial import Case, Progress, arguments_of, random_cases, told
 
@@ -166,7 +167,7 @@ def _try_case(
     inputs = library.of(*arguments)
     if not math.isfinite(library.predictions(*inputs)[name].seconds):
         return None
-    predict, asked = library.models[name].predict, library.raised(*inputs)
+    predict, asked = library.models[name].predict, library.held(*inputs)
     best, beside = with_neighbours(parameter, predict, asked)
     if not beside:
         return None

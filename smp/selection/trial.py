@@ -137,9 +137,10 @@ class Trial:
     def error(self) -> float:
         """Return the mean relative error of the predictions for the chosen implementations.
 
-        It is the geometric mean of 1 + error, less 1.
+        It is the geometric mean of 1 + error, less 1.  The models predict the least of several timings, so the least
+        over the rounds is what they are compared with.
         """
-        off = [abs(case.predicted / float(np.nanmedian(case.times[case.chosen])) - 1) for case in self.cases]
+        off = [abs(case.predicted / float(np.nanmin(case.times[case.chosen])) - 1) for case in self.cases]
         return mean_relative_error(off)
 
     def _names(self) -> list[str]:

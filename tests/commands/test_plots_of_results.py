@@ -12,7 +12,8 @@ import smp
 from smp._runtime.program.display.phases import phase_states
 from smp.errors import ModelError
 from smp.models.fit.inputs import parsed
-from smp.models.fit.model import Model, Quality, Samples
+from smp.models.fit.model import Model
+from smp.models.fit.records import Quality, Samples
 from smp.models.fit.specification import expressions_of
 from smp.models.supersteps.bars_figure import MOST, interval_figure
 from smp.perturb.analysis.effects import analyse

@@ -20,7 +20,8 @@ from smp.kernels.lists.forms import FORMS
 from smp.kernels.lists.sampling import MOST, NEAR, locality
 from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
-from smp.selection.library import Library, Parameter
+from smp.selection.implementation import Parameter
+from smp.selection.library import Library
 
 HERE = ["serial", "fast, 1 stream", "fast, 2 streams"]
 Formulas = dict[str, dict[str, float]]
@@ -78,7 +79,8 @@ def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[
     ran: list[str] = []
     made = recording(modelled(rankings.__wrapped__(2), formulas), ran)
     monkeypatch.setattr(list_library, "rankings", lambda streams: made)
-    monkeypatch.setattr(functions, "WORTH_CHOOSING", 2)
+    monkeypatch.setattr(functions, "LEAST", 2)
+    made.worth = 2
     return ran
 
 
@@ -202,7 +204,7 @@ def test_models_are_not_consulted_for_short_lists_and_named_algorithms(monkeypat
         raise AssertionError("the library was asked")
 
     monkeypatch.setattr(list_library, "rankings", asked)
-    shortest = functions.WORTH_CHOOSING
+    shortest = functions.LEAST
     rank_list(random_list(shortest - 1))
     for algorithm in ("serial", "fast"):
         rank_list(random_list(shortest), algorithm=algorithm)

@@ -23,7 +23,8 @@ from smp.kernels.grids.layouts import rectangles
 from smp.kernels.grids.programs import cost, relax_red_black
 from smp.kernels.grids.red_black import CHECK
 from smp.kernels.grids.terms import MOST_CELLS, MOST_WORK, random_grid
-from smp.models.fit.model import Model, Quality
+from smp.models.fit.model import Model
+from smp.models.fit.records import Quality
 from smp.models.fit.specification import expressions_of
 from smp.selection.library import Library
 

@@ -15,7 +15,8 @@ from smp.kernels import transpose_schedule
 from smp.kernels.messages import transposes
 from smp.kernels.messages.transposes import libraries, library_for
 from smp.microbench.calibration import kernels
-from smp.models.fit.model import Model, Quality
+from smp.models.fit.model import Model
+from smp.models.fit.records import Quality
 from smp.models.fit.specification import expressions_of
 from smp.selection import kept
 
@@ -64,7 +65,7 @@ def program(proc: smp.Processor, keywords: dict[str, Any]) -> Any:
 def test_the_bytes_of_a_part_decide() -> None:
     use(4, {"copies": {"nbytes": 1.0}, "interleaved": {"1": 100.5}})
     assert [transpose_schedule(nbytes, 4) for nbytes in (0, 8, 100)] == [{}] * 3
-    assert [transpose_schedule(nbytes, 4) for nbytes in (101, 1e9)] == [KEYWORDS["interleaved"]] * 2
+    assert [transpose_schedule(nbytes, 4) for nbytes in (101, 1e6)] == [KEYWORDS["interleaved"]] * 2
     assert transpose_schedule(101, 3) == {}  # another number of processors, of which there are no models
 
 

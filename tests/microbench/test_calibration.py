@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,10 @@ from smp.microbench import command
 from smp.microbench.calibration import kernels as calibration
 from smp.microbench.calibration import plots, tables
 from smp.microbench.calibration.page import page_of
+from smp.models.fit.fitting import ModelWarning
 from smp.selection import kept, timings
-from smp.selection.library import Implementation
+from smp.selection.implementation import Implementation
+from smp.selection.library import Library
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +211,99 @@ def test_a_library_of_the_user_is_calibrated_in_place() -> None:
     assert smp.calibrate(library) is library
     assert library.best(10**6, 8).name == "second"
     assert library.best(10**6, 8).seconds == pytest.approx(1e-5 + 2.5e-4, rel=0.03)
+
+
+# ------------------------------------------------------------------------------------------- new and earlier models
+
+
+def calibrated(folder: Path, monkeypatch: pytest.MonkeyPatch, noise: float, seed: int) -> calibration.Calibration:
+    """Calibrate while the computer is as quiet as `noise` says; the fresh points are measured on a quiet computer."""
+    rng, compare = np.random.default_rng(seed), calibration.compare
+
+    def quietly(*given: object, **options: object) -> object:
+        monkeypatch.setattr(timings, "timed", lambda call: call() * (1 + 0.01 * rng.standard_normal()))
+        return compare(*given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(timings, "timed", lambda call: call() * (1 + noise * rng.random()))
+    monkeypatch.setattr(calibration, "compare", quietly)
+    made = calibration.Calibration(["sort"], folder, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        made.measure(quiet)
+    made.save()
+    monkeypatch.setattr(calibration, "compare", compare)
+    return made
+
+
+def test_a_worse_calibration_does_not_replace_the_kept_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calibrated(tmp_path / "a", monkeypatch, 0.01, seed=1)
+    before = kept.recalled(made_up("toy sort")).to_json()
+    assert not kept.set_aside_at().exists()
+    busy = calibrated(tmp_path / "b", monkeypatch, 8.0, seed=2)
+    assert kept.recalled(made_up("toy sort")).to_json() == before
+    verdict = busy.data["verdicts"]["toy sort"]
+    assert verdict["kept"] == "earlier"
+    assert verdict["earlier"] < 0.05 < verdict["new"]
+    assert f"toy sort: the earlier models are kept, because their error on {verdict['count']} fresh" in verdict["said"]
+    assert verdict["said"].endswith(f"the new ones are set aside in {kept.set_aside_at()}")
+    assert command.main(["--models", str(tmp_path / "b"), "--no-plots"]) == 0
+    told = capsys.readouterr().out
+    assert "the earlier models are kept, because" in " ".join(told.split())
+    assert command.main(["--models", str(kept.set_aside_at()), "--no-plots"]) == 0, "the new ones can be read as well"
+    assert "toy sort" in capsys.readouterr().out
+    aside = [model.coefficients.tolist() for model in calibration.models(calibration.load(kept.set_aside_at()))]
+    assert aside == [model.coefficients.tolist() for model in calibration.models(busy.data)]
+
+
+def test_a_better_calibration_replaces_the_kept_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calibrated(tmp_path / "a", monkeypatch, 8.0, seed=1)
+    before = kept.recalled(made_up("toy sort"))
+    quieter = calibrated(tmp_path / "b", monkeypatch, 0.01, seed=2)
+    quieter.save()
+    after = kept.recalled(made_up("toy sort"))
+    assert quieter.data["verdicts"]["toy sort"]["kept"] == "new"
+    assert "toy sort: the new models are kept, because" in quieter.data["verdicts"]["toy sort"]["said"]
+    found = {model.name: model for model in calibration.models(quieter.data)}
+    assert after.models["first"].coefficients.tolist() == found["toy sort/first"].coefficients.tolist()
+    aside = {model.name: model for model in calibration.models(calibration.load(kept.set_aside_at()))}
+    assert aside["toy sort/first"].coefficients.tolist() == before.models["first"].coefficients.tolist()
+
+
+def test_models_that_are_not_compared_yet_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calibrated(tmp_path / "a", monkeypatch, 0.01, seed=1)
+    before = kept.recalled(made_up("toy sort")).to_json()
+
+    def ctrl_c(done: float, text: str) -> None:
+        if text.startswith("fresh points"):
+            raise KeyboardInterrupt
+
+    second = calibration.Calibration(["sort"], tmp_path / "b", seed=2)
+    with pytest.raises(KeyboardInterrupt):
+        second.measure(ctrl_c)
+    second.save()
+    assert kept.recalled(made_up("toy sort")).to_json() == before
+    calls = len(CALLS)
+    third = calibration.Calibration(["sort"], tmp_path / "b", seed=2)
+    third.measure(quiet)
+    assert third.data["verdicts"]["toy sort"]["kept"] in ("new", "earlier")
+    assert len(CALLS) < calls + 2 * 7 * 20 + 1, "only the fresh points are measured"
+
+
+def test_models_of_another_form_of_a_library_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calibrated(tmp_path / "a", monkeypatch, 0.01, seed=1)
+
+    def larger(name: str) -> Library:
+        library = made_up(name)
+        library.add(Implementation("third", lambda n, width: 1e-6 * n, ["n"]))
+        return library
+
+    monkeypatch.setattr(calibration, "libraries", lambda kernels: [larger(f"toy {kernel}") for kernel in kernels])
+    made = calibration.Calibration(["sort"], tmp_path / "b", 1)
+    made.measure(quiet)
+    assert (
+        "the new models are kept, because the earlier models of toy sort have none of toy sort/third"
+        in (made.data["verdicts"]["toy sort"]["said"])
+    )
+    assert kept.recalled(larger("toy sort")).models.keys() == {"first", "second", "third"}

@@ -61,7 +61,8 @@ CALIBRATION = """
 import sys, time
 from pathlib import Path
 from smp._computer import commands
-from smp.selection.library import Implementation, Library
+from smp.selection.implementation import Implementation
+from smp.selection.library import Library
 from smp.microbench.calibration import kernels as calibration
 from smp.selection import calibration as calibrating
 from smp.selection import timings

@@ -24,7 +24,8 @@ from smp.models.fit.fitting import ModelWarning
 from smp.models.fit.inputs import Input
 from smp.selection import calibration as calibrating
 from smp.selection import rounds, timings, trial
-from smp.selection.library import Implementation, Library, Parameter
+from smp.selection.implementation import Implementation, Parameter
+from smp.selection.library import Library
 from smp.selection.rounds import FAR, FEWEST, MOST, in_rounds, interval, ratio
 from smp.selection.trial import Case, Trial, try_library
 
@@ -61,7 +62,7 @@ def test_a_point_is_timed_three_or_five_or_seven_times(factors: tuple[float, ...
     assert len(samples.seconds) == 15
     for n, seconds, raw in zip(samples.inputs["n"], samples.seconds, samples.raw, strict=True):
         assert raw == pytest.approx([line(n) * factor for factor in factors[:count]])
-        assert seconds == np.median(raw)
+        assert seconds == min(raw)
 
 
 def test_the_model_follows_the_timings() -> None:
@@ -408,7 +409,8 @@ def test_the_ratio_within_a_round_survives_a_slow_moment() -> None:
 
 @pytest.mark.parametrize("placed", [True, False])
 def test_timings_are_those_of_the_main_placement_of_the_cpus(placed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For nearly half of the time the task takes 50% longer, so that a few timings may have their median there."""
+    """For nearly half of the time the task takes 50% longer. The least of the timings is of the main placement even if
+    no look takes place, but only the looks find the other placement and say so."""
     computer = Moving(lambda at: at % 3 > 1.65)
     monkeypatch.setattr(calibrating, "Looker", computer.looker if placed else lambda: Looker(lambda: math.nan))
     task = smp.Specification("task", {"n": "1e3..1e6 x 30"}, ["n"], lambda n: computer.work(0.02 + 1e-7 * n))
@@ -416,7 +418,7 @@ def test_timings_are_those_of_the_main_placement_of_the_cpus(placed: bool, monke
         warnings.simplefilter("ignore", ModelWarning)
         model = smp.calibrate(task, verification=10)
     off = [abs(model.predict(n) / (0.02 + 1e-7 * n) - 1) for n in (2e3, 2e4, 2e5, 9e5)]
-    assert (max(off) < 0.02) is placed, off
+    assert max(off) < 0.02, off
     assert ("placement" in model.machine) is placed
     if placed:
         assert "30 ns" in model.machine["placement"]

@@ -5,42 +5,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.formulas import EXACT, VALUES
+from support.libraries import use
 
 from smp.errors import ModelError
-from smp.models.fit.inputs import parsed
-from smp.models.fit.model import Model, Quality
-from smp.models.fit.specification import Specification, expressions_of
-from smp.selection.library import Choice, Implementation, Library, Parameter
-
-QUALITY = Quality(count=30, verified=20, r_squared=1.0, mre_fit=0.01, mre=0.02, worst=0.05)
-
-
-def model_of(specification: Specification, coefficients: dict[str, float]) -> Model:
-    """Return a model of these terms, without noise."""
-    names = tuple(specification.inputs)
-    return Model(
-        specification.name,
-        parsed(specification.inputs),
-        {text: expressions_of([text], names)[text] for text in coefficients},
-        np.array(list(coefficients.values())),
-        np.zeros((len(coefficients), len(coefficients))),
-        residual=0.01,
-        freedom=20,
-        when=specification.when,
-        quality=QUALITY,
-    )
-
-
-def use(library: Library, coefficients: dict[str, dict[str, float]]) -> Library:
-    """Give a library made-up models."""
-    made = {each.name.split("/")[1]: each for each in library.specifications()}
-    library.use({each.name: model_of(each, coefficients[name]) for name, each in made.items()})
-    return library
+from smp.selection.implementation import Choice, Implementation, Parameter
+from smp.selection.library import Library
 
 
 def library_of(*made: Implementation, **options: Any) -> Library:
@@ -113,8 +86,8 @@ def test_an_input_below_its_range_is_predicted_at_the_lower_end() -> None:
     library = use(two(), {"slow": {"n": 1e-6}, "fast": {"1": 50e-6, "n": 0.1e-6}})
     assert library.best(3) == library.best(100) == Choice("fast", {}, pytest.approx(60e-6))  # type: ignore[arg-type]
     assert library.predictions(3) == library.predictions(100)
-    assert library.raised(3) == [100]
-    assert library.raised(10**9) == [10**9]
+    assert library.held(3) == [100]
+    assert library.held(10**9) == [10**6]
 
 
 def test_a_model_that_is_not_defined_predicts_nothing() -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import smp
 from smp.errors import ModelError
 from smp.selection import rounds, timings
-from smp.selection.library import Implementation, Library, Parameter
+from smp.selection.implementation import Implementation, Parameter
+from smp.selection.library import Library
 from smp.selection.neighbours import ParameterTrial, parameters, try_parameter, with_neighbours
 from smp.selection.trial import Case
 

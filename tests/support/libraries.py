@@ -7,10 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import smp
-from smp.selection.library import Implementation, Library
+from smp.models.fit.inputs import parsed
+from smp.models.fit.model import Model
+from smp.models.fit.records import Quality
+from smp.models.fit.specification import Specification, expressions_of
+from smp.selection.implementation import Implementation
+from smp.selection.library import Library
 
 Task = Callable[..., float]
 CALLS: list[tuple[str, int]] = []
@@ -71,4 +77,30 @@ def made_up(name: str) -> Library:
 
     library = Library(name, {"n": "100..1e6 x 8", "width": "8, 32"}, lambda n, width: (n, width))
     library.add(Implementation("first", first, ["n"]), Implementation("second", second, ["n", "n * width"]))
+    return library
+
+
+QUALITY = Quality(count=30, verified=20, r_squared=1.0, mre_fit=0.01, mre=0.02, worst=0.05)
+
+
+def model_of(specification: Specification, coefficients: dict[str, float]) -> Model:
+    """Return a model of these terms, without noise."""
+    names = tuple(specification.inputs)
+    return Model(
+        specification.name,
+        parsed(specification.inputs),
+        {text: expressions_of([text], names)[text] for text in coefficients},
+        np.array(list(coefficients.values())),
+        np.zeros((len(coefficients), len(coefficients))),
+        residual=0.01,
+        freedom=20,
+        when=specification.when,
+        quality=QUALITY,
+    )
+
+
+def use(library: Library, coefficients: dict[str, dict[str, float]]) -> Library:
+    """Give a library made-up models."""
+    made = {each.name.split("/")[1]: each for each in library.specifications()}
+    library.use({each.name: model_of(each, coefficients[name]) for name, each in made.items()})
     return library

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from smp import Machine
+from smp.selection.implementation import Guard, Implementation, Parameter
 from smp.selection.kept import recalled
-from smp.selection.library import Implementation, Library, Parameter
+from smp.selection.library import Library
 
 from ..in_process import streams_for
 from . import layout_choice
@@ -35,8 +36,10 @@ POINTS = 95
 DEEPEST = 32
 """Number of iterations of a pass beyond which nothing is gained."""
 WORTH_CHOOSING = 1_000_000
-"""Cells times iterations from which models are asked: some 300 us of work, against 25 us for the choice, mostly for the
-depths."""
+"""Cells times iterations from which models are asked if a calibration has not determined it: some 300 us of work,
+against 25 us for the choice, mostly for the depths."""
+LEAST = 1 << 17
+"""Cells times iterations below which no models are asked, whatever a calibration has found: they take some 40 us."""
 FACTORS = 0.45, -0.8
 """Factors for an over-relaxation of 1.8; the time of an iteration does not depend on it."""
 KINDS = "float64", "float32"
@@ -69,10 +72,10 @@ def way(
         Largest number of streams, instead of the machine's.
     """
     cells = shape[0] * shape[1]
-    if depth is None and cells * iterations >= WORTH_CHOOSING:
+    if depth is None and cells * iterations >= LEAST:
         streams = threads or streams_for(machine)
         library = relaxations(kind, streams)
-        if library.models:
+        if library.models and cells * iterations >= library.worth:
             chosen = library.best(*shape, iterations)
             return {"depth": 0, **chosen.keywords, "streams": streams if chosen.name == "all" else 1, "least": 0}
     worth = cells * min(iterations, CHECK) >= WORTH_STREAMS
@@ -103,6 +106,7 @@ def relaxations(kind: str, streams: int) -> Library:
         rule=rule,
         loops=GRIDS,
         points=POINTS,
+        guard=Guard("rows * columns * iterations", WORTH_CHOOSING),
     )
     sweeps = times("iterations", ["1", *sweep(size), ALONE, *memory(size, 1)])
     library.add(Implementation("sweeps", partial(_relax, depth=0), sweeps))

@@ -19,8 +19,9 @@ import numpy as np
 from smp import GlobalArray, Machine, host
 from smp._computer.limits import measuring_cpus
 from smp._runtime.machine import current_machine
+from smp.selection.implementation import Implementation
 from smp.selection.kept import recalled
-from smp.selection.library import Implementation, Library
+from smp.selection.library import Library
 
 from .programs import relax_red_black
 from .terms import CELLS, GRIDS, memory, random_grid, sweep, times

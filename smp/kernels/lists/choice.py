@@ -16,8 +16,9 @@ import numpy as np
 
 from smp import Machine, host
 from smp._computer.limits import measuring_cpus
+from smp.selection.implementation import Guard, Implementation, Parameter
 from smp.selection.kept import recalled
-from smp.selection.library import Implementation, Library, Parameter
+from smp.selection.library import Library
 
 from ..in_process import streams_for
 from . import terms
@@ -29,6 +30,9 @@ from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
 """Numbers of nodes of the measured lists; on longer ones, the serial loop would take most of a calibration."""
+WORTH_CHOOSING = 32_768
+"""Number of nodes from which models are asked if a calibration has not determined it; with fewer, a choice saves only
+about the 10 us that asking takes."""
 LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.6 x 4 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..27 real"}
@@ -53,6 +57,7 @@ def rankings(streams: int) -> Library:
         rule=rule,
         points=115,
         loops={"n": HERE, **LISTS},
+        guard=Guard("n", WORTH_CHOOSING, "serial"),
     )
     library.add(
         Implementation("serial", rank_here, [*terms.SIZES, *terms.WAITS]),

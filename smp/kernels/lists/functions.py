@@ -37,8 +37,8 @@ from .serial import rank_here
 
 _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
-WORTH_CHOOSING = 32_768
-"""Number of nodes from which models are asked; with fewer, a choice saves only about the 10 us that asking takes."""
+LEAST = 8192
+"""Number of nodes below which no models are asked, whatever a calibration has found: the loop takes some 20 us."""
 
 
 def rank_list(
@@ -66,8 +66,9 @@ def rank_list(
         from there on.  "program" is "helman-jaja".  The other names are SPMD programs, which run on the machine.
 
         After ``python -m smp.microbench --calibrate``, models of this computer choose instead.  They go by the number
-        of nodes and by a sample of how the list lies in memory.  From 32,768 nodes on, "auto" is then the predicted
-        fastest of "serial", "fast" on one stream, and "fast" on all streams; asking the models takes 10 to 30 us.
+        of nodes and by a sample of how the list lies in memory.  From a number of nodes on that the calibration
+        determines (at least 8,192), "auto" is then the predicted fastest of "serial", "fast" on one stream, and "fast"
+        on all streams; asking the models takes 10 to 30 us.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
@@ -200,9 +201,9 @@ def _runs_here(algorithm: str, n: int, threads: int | None) -> bool:
 def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool, threads: int | None) -> Nodes:
     """Rank a list in this process; "auto" asks the models if there are any and the list is long enough."""
     n = len(nodes)
-    if algorithm == "auto" and n >= WORTH_CHOOSING:
+    if algorithm == "auto" and n >= LEAST:
         library = _libraries().rankings(threads or streams_for(machine))
-        if library.models:
+        if library.models and n >= library.worth:
             ranks: Nodes = library(nodes, from_tail)
             return ranks
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):

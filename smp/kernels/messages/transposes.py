@@ -18,8 +18,9 @@ import numpy as np
 
 from smp import Machine, Processor, host
 from smp._computer.limits import measuring_cpus
+from smp.selection.implementation import Implementation, Parameter
 from smp.selection.kept import recalled
-from smp.selection.library import Implementation, Library, Parameter
+from smp.selection.library import Library
 
 from ..._runtime.program.collectives.relay import SHORT, WINDOW
 from ..._runtime.program.messages.deliveries import CHUNK

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from smp.selection.implementation import Guard, Implementation
 from smp.selection.kept import recalled
-from smp.selection.library import Implementation, Library
+from smp.selection.library import Library
 
 from ..in_process import streams_for
 from .counting import WIDEST, range_around
@@ -35,7 +36,7 @@ INPUTS = {
     "below": "linear 0..0.5 real",
 }
 """Inputs of the models; for integers also the width of a range around them.  See `smp.kernels.sorting.sampling`."""
-WIDTH, UNEVEN = {"width": "17..1e19"}, {"uneven": "linear 0..1 real"}
+WIDTH, UNEVEN = {"width": "17..2e19"}, {"uneven": "linear 0..1 real"}
 LOW, HIGH = "max(0, n - 1048576)", "max(0, n - 4194304)"
 """Terms for the levels of memory."""
 PASSES = ["n * rare", "n * log2(n) * rare", "n * (1 - rare)", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
@@ -56,6 +57,9 @@ COUNTS = [
 """Terms of counting: keys, counters, and runs of equal keys, long and short.  The next two are for one key that is
 counted again and again, where each count waits for the one before.  The last is for counters beyond the nearest
 cache."""
+WORTH_A_LOOK, WORTH_A_LOOK_FOR_ORDER = 1 << 21, 1 << 20
+"""Bytes of keys from which a look at them costs little, compared with sort and with argsort, if this machine is not
+calibrated."""
 MAPPED = 1 << 25
 """Bytes from which the C library requests each array from the system, which fills it with zeros."""
 
@@ -138,6 +142,7 @@ def _sort_library(kind: str, streams: int) -> Library:
         rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams),
         points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
+        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, "numpy"),
     )
 
     def add(name: str, algorithm: str, threads: int, terms: list[str], when: str = "") -> None:
@@ -165,6 +170,7 @@ def _argsort_library(kind: str, streams: int) -> Library:
         rule=functools.partial(_rule_of_argsort, np.dtype(kind).itemsize, streams),
         points=45,
         loops={"n": "100..1e6 x 25"} | LOOPS,
+        guard=Guard("n", WORTH_A_LOOK_FOR_ORDER / np.dtype(kind).itemsize, "numpy"),
     )
     by_parts = functools.partial(Request.argsort, algorithm="partition", streams=streams)
     made.add(

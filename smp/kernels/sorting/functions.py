@@ -15,12 +15,14 @@ this machine has been calibrated, "auto" and "program" choose by its models: see
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smp import Machine
+from smp.selection.library import Library
 
 from ..in_process import check_threads, opened, streams_for
 from .choice import Request, argsort_library, sort_library
@@ -32,8 +34,8 @@ from .programs import ProgramRequest, program_library
 
 ARGSORTS = ("auto", "numpy", "partition")
 HERE = (*ARGSORTS, "halves", "counting")
-WORTH_A_LOOK, WORTH_A_LOOK_FOR_ORDER = 1 << 21, 1 << 20
-"""Bytes of keys from which a look at them costs little, compared with sort and with argsort."""
+LEAST = 1 << 16
+"""Bytes of keys below which NumPy sorts them, whatever a calibration has found: even to ask for it would take time."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -56,9 +58,9 @@ def sort(
         processors.  By default the machine of the enclosing ``with`` block.  Without one, the fast forms use all CPUs,
         and a program runs on a machine that is opened for the call.
     algorithm : {"auto", "numpy", "halves", "partition", "counting", "radix", "sample", "column", "program"}
-        "auto" is "numpy" below 2 MiB of keys.  Above, models of this machine choose among "numpy", "halves",
-        "partition" and "counting".  They predict the fastest from the number of keys and a look at up to 1024 of them;
-        ``python -m smp.microbench --calibrate`` makes them.
+        "auto" is "numpy" for few keys.  For more, models of this machine choose among "numpy", "halves", "partition"
+        and "counting".  They predict the fastest from the number of keys and a look at up to 1024 of them.  ``python -m
+        smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth asking.
 
         Without models, "auto" follows a rule.  It is "numpy" below 3 MiB of keys, on one CPU, and if a sample has few
         distinct keys or most of them in a few clusters.  It is "counting" if the range of the sample is narrow.
@@ -101,7 +103,7 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if algorithm == "auto" and threads is None and out is None and _is_short(keys, WORTH_A_LOOK):
+    if algorithm == "auto" and threads is None and out is None and _is_short(keys, machine, sort_library):
         made: NDArray[Any] = keys.copy()
         made.sort()
         return made
@@ -129,8 +131,9 @@ def argsort(
     keys, machine, threads
         As for `sort`.
     algorithm : {"auto", "numpy", "partition"}
-        "auto" is "numpy" below 1 MiB of keys.  Above, it chooses by models, as `sort` does.  Without models, it is
-        "partition" on more than one CPU, unless a sample has few distinct keys or most of them in a few clusters.
+        "auto" is "numpy" for few keys: without models, below 1 MiB.  For more, it chooses by models, as `sort` does.
+        Without models, it is "partition" on more than one CPU, unless a sample has few distinct keys or most of them in
+        a few clusters.
 
     Returns
     -------
@@ -153,22 +156,26 @@ def argsort(
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if algorithm == "auto" and threads is None and _is_short(keys, WORTH_A_LOOK_FOR_ORDER):
+    if algorithm == "auto" and threads is None and _is_short(keys, machine, argsort_library):
         return np.argsort(keys).astype(np.int64, copy=False)
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
     streams = threads or streams_for(machine)
-    if algorithm == "auto" and given.nbytes >= WORTH_A_LOOK_FOR_ORDER and len(given) <= MOST_KEYS:
+    if algorithm == "auto" and given.nbytes >= LEAST and len(given) <= MOST_KEYS:
         library = argsort_library(given.dtype, streams)
-        if library.models:
+        if library.models and len(given) >= library.worth:
             order: NDArray[np.int64] = library(Request(given))
             return order
     return argsort_fast(given, streams, algorithm)
 
 
-def _is_short(keys: ArrayLike, least: int) -> TypeGuard[NDArray[Any]]:
+def _is_short(
+    keys: ArrayLike, machine: Machine | None, library: Callable[[np.dtype[Any], int], Library]
+) -> TypeGuard[NDArray[Any]]:
     """Return True for a short array that NumPy takes as it is, so that no time is spent on anything else."""
-    return type(keys) is np.ndarray and keys.nbytes < least and keys.ndim == 1 and keys.dtype in _NATIVE
+    if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in _NATIVE:
+        return False
+    return keys.nbytes < LEAST or len(keys) < library(keys.dtype, streams_for(machine)).worth
 
 
 def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Keys:
@@ -211,9 +218,9 @@ def _count(keys: Keys, out: Keys, streams: int) -> None:
 
 def _sort(keys: Keys, out: Keys, streams: int) -> None:
     """Sort with the form that the models choose, or else the rule."""
-    if keys.nbytes >= WORTH_A_LOOK and len(keys) <= MOST_KEYS:
+    if keys.nbytes >= LEAST and len(keys) <= MOST_KEYS:
         library = sort_library(keys.dtype, streams)
-        if library.models:
+        if library.models and len(keys) >= library.worth:
             library(Request(keys, out))
             return
     sort_fast(keys, out, 1 if repeats(keys) else streams, "auto")

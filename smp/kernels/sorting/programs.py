@@ -19,8 +19,9 @@ import numpy as np
 
 from smp import Machine, host
 from smp._computer.limits import measuring_cpus
+from smp.selection.implementation import Implementation, Parameter
 from smp.selection.kept import recalled
-from smp.selection.library import Implementation, Library, Parameter
+from smp.selection.library import Library
 
 from ..in_process import streams_for
 from .data import LOOPS, sort_data

@@ -5,7 +5,8 @@
 
 A library is a set of implementations of a kernel, each with a model of its time (`smp.selection.library`).  The
 primitives of the runtime form a suite (`smp.selection.suite`).  Each library or suite is saved as soon as it is
-calibrated, and the same command resumes a calibration after any interruption.
+calibrated, and the same command resumes a calibration after any interruption.  New models replace the kept ones only
+if they are better on fresh points (`smp.selection.fresh`).
 
 Source: Brewer, Portable High-Performance Supercomputing, figure 3-1.
 """
@@ -24,6 +25,7 @@ from smp.errors import ModelError
 from smp.models.fit.model import Model
 from smp.selection import kept
 from smp.selection.calibration import calibrate
+from smp.selection.fresh import compare
 from smp.selection.library import Library
 from smp.selection.suite import Suite
 
@@ -72,11 +74,12 @@ class Calibration:
         self.folder, self._seed = folder, seed
         self._libraries = libraries(names)
         self.data = kept.document([])
-        self.data |= {"created": _now(), "seed": seed, "interrupted": True}
+        self.data |= {"created": _now(), "seed": seed, "interrupted": True, "verdicts": {}}
         earlier = _earlier(folder / FILE)
         if earlier.get("interrupted") and earlier.get("seed") == seed:
             wanted = {library.name for library in self._libraries}
-            self.data["libraries"] = {name: found for name, found in earlier["libraries"].items() if name in wanted}
+            for part in ("libraries", "verdicts"):
+                self.data[part] = {name: found for name, found in earlier.get(part, {}).items() if name in wanted}
 
     def measure(self, progress: Progress) -> None:
         """Calibrate the libraries that are not done yet, and save each together with those before it.
@@ -88,19 +91,32 @@ class Calibration:
         """
         total = len(self._libraries)
         for k, library in enumerate(self._libraries):
-            if library.name in self.data["libraries"]:
-                continue
 
             def tick(done: float, text: str, before: int = k) -> None:
                 progress((before + done) / total, text)
 
-            calibrate(library, seed=self._seed, resume=self.folder / UNDER_WAY, progress=tick)
-            self.data["libraries"][library.name] = library.to_json(samples=True)
-            self.save()
+            def compared(done: float, text: str, after: int = k + 1) -> None:
+                progress(after / total, f"fresh points, {text}")
+
+            if library.name not in self.data["libraries"]:
+                calibrate(library, seed=self._seed, resume=self.folder / UNDER_WAY, progress=tick)
+                self.data["libraries"][library.name] = library.to_json(samples=True)
+                self.save()
+            if library.name not in self.data["verdicts"]:
+                self.data["verdicts"][library.name] = _verdict(library, self._new(library), compared)
+                self.save()
         self.data["interrupted"] = False
 
+    def _new(self, library: Library | Suite) -> dict[str, Model]:
+        """Return the new models of a library, by the names of its specifications."""
+        found = self.data["libraries"][library.name]["models"]
+        return {f"{library.name}/{name}": Model.from_json(model) for name, model in found.items()}
+
     def save(self) -> list[Path]:
-        """Write the files, and keep the models for this machine together with those of other kernels."""
+        """Write the files, and keep the models for this machine together with those of other kernels.
+
+        Models that have not been compared with the kept ones yet are not kept.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         made = list(models(self.data))
         files = {
@@ -110,8 +126,25 @@ class Calibration:
         }
         for name, text in files.items():
             write(self.folder / name, text)
-        kept.keep(self.data)
+        decided = {name: found for name, found in self.data["libraries"].items() if name in self.data["verdicts"]}
+        kept.keep({**self.data, "libraries": decided})
         return [self.folder / name for name in files]
+
+
+def _verdict(library: Library | Suite, new: dict[str, Model], progress: Progress) -> Data:
+    """Compare new models with the kept ones, and let the library use the better ones."""
+    try:
+        earlier = kept.kept_models(library)
+    except ModelError as error:
+        return {"kept": "new", "said": f"{library.name}: the new models are kept, because {error}"}
+    if earlier is None:
+        return {"kept": "new", "said": ""}
+    found = compare(library, new, earlier, progress=progress)
+    if not found.better and isinstance(library, Library):
+        kept.recalled(library)
+    other = "earlier" if found.better else "new"
+    made = found.to_json()
+    return {**made, "said": f"{made['said']}; the {other} ones are set aside in {kept.set_aside_at()}"}
 
 
 def models(data: Data) -> Iterator[Model]:

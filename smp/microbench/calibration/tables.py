@@ -13,6 +13,7 @@ import numpy as np
 from smp._output.table import Cell, Part, Table, counted, share, text
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.model import Model
+from smp.models.fit.records import listed
 from smp.selection.suite import FORMAT as SUITE
 
 from ..output.format import Data
@@ -23,7 +24,7 @@ COLUMNS = (
     *(text("implementation"), counted("points fitted"), share("error")),
     *(counted("points not fitted"), share("their error"), share("worst")),
 )
-MEANING = "error: the geometric mean of 1 + relative error, minus 1; medians of 3 to 7 timings."
+MEANING = "error: the geometric mean of 1 + relative error, minus 1; the least of 3 to 7 timings."
 
 
 def report(data: dict[str, Any]) -> list[Part]:
@@ -32,7 +33,8 @@ def report(data: dict[str, Any]) -> list[Part]:
         of_suite(name, found) if found["format"] == SUITE else _library(name, found)
         for name, found in data["libraries"].items()
     )
-    return [Part("", [Table(notes=[summary(data)])]), *parts]
+    said = [verdict["said"] for verdict in data.get("verdicts", {}).values() if verdict["said"]]
+    return [Part("", [Table(notes=[summary(data), *said])]), *parts]
 
 
 def summary(data: Data) -> str:
@@ -47,6 +49,8 @@ def summary(data: Data) -> str:
     )
     if names := poor(data):
         said += f" Above {TOLERATED:.0%}: {', '.join(names)}; look at their residuals."
+    if dropped := sum(len(model.dropped) for model in found):
+        said += f" {dropped} slow point{'s were' if dropped > 1 else ' was'} left out of the fits, as listed below."
     moved = list(dict.fromkeys(model.machine["placement"] for model in found if model.machine.get("placement")))
     said += "".join(f" {each[0].upper()}{each[1:]}." for each in moved)
     if data.get("interrupted"):
@@ -65,7 +69,17 @@ def _library(name: str, library: Any) -> Part:
         [_short(model), one.count, one.mre_fit, one.verified, one.mre, one.worst]
         for model, one in ((model, model.quality) for model in made)
     ]
-    return Part(name, [Table("", COLUMNS, rows, [MEANING]), *(Table(notes=[*_formula(model)]) for model in made)])
+    notes = [MEANING, *_guard(library.get("guard"))]
+    return Part(name, [Table("", COLUMNS, rows, notes), *(Table(notes=[*_formula(model)]) for model in made)])
+
+
+def _guard(found: Any) -> Iterator[str]:
+    """Return a line on the size from which the models are asked, if the calibration has determined it."""
+    if found is not None and found["from"] is None:
+        yield "The models are not asked: at no size does a choice save more than it takes."
+    elif found is not None:
+        least = f"{found['size']} = {found['from']:,.0f}"
+        yield f"The models are asked from {least} on: below, a choice takes more than it saves."
 
 
 def _formula(model: Model) -> Iterator[str]:
@@ -74,6 +88,8 @@ def _formula(model: Model) -> Iterator[str]:
     removed = [line for line in model.quality.log.splitlines() if line.startswith("without ")]
     if removed:
         yield f"  irrelevant: {', '.join(line[8:].split(':')[0] for line in removed)}"
+    if model.dropped:
+        yield f"  {listed(model.dropped)}"
 
 
 def _short(model: Model) -> str:

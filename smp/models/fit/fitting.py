@@ -1,9 +1,9 @@
-"""Fitting of a model to measured points: medians, relevant terms, and verification on points kept apart.
+"""Fitting of a model to measured points: minima, slow points, relevant terms, and verification on points kept apart.
 
-    points, raw timings  ->  medians  ->  fitted to some points   ->  irrelevant terms out, one at a time
-                                          verified on the others  ->  MRE; a warning above 10%
+    points, raw timings  ->  least of each point  ->  slow points out  ->  irrelevant terms out, one at a time
+                                                      points kept apart from the fit  ->  MRE; a warning above 10%
 
-MRE is the mean relative error.
+The fit is on the logarithmic scale.  MRE is the mean relative error.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 2.3 and 3.6.
 """
@@ -21,7 +21,9 @@ from smp.errors import FitError
 
 from .._types import FloatArray
 from .linear import mean_relative_error
-from .model import Model, Quality, Samples
+from .model import Model
+from .records import Dropped, Quality, Samples
+from .robust import disturbed, slow_points
 from .specification import Specification
 from .stepwise import select
 
@@ -47,7 +49,7 @@ def fit_model(
     specification : Specification
     points : mapping of input to ndarray (n,)
     raw : sequence of n sequences of float
-        All timings of each point, in seconds; the median is taken.
+        All timings of each point, in seconds; the least is taken, because slow spells of the computer only add time.
     verification : ndarray (n,) bool
         True for points that are kept apart, to verify the model on.
     machine : mapping, optional
@@ -67,40 +69,51 @@ def fit_model(
     ModelWarning
         If the mean relative error on the points kept apart is above 10%.
     """
-    seconds = np.array([np.median(timings) for timings in raw])
-    fitted = ~verification
+    seconds = typical(specification, raw)
     columns = np.column_stack([term.of(points) for term in specification.expressions.values()])
     names = tuple(specification.expressions)
-    check_enough(specification, int(fitted.sum()))
+    check_enough(specification, int((~verification).sum()))
     # Terms of a parameter (a keyword) are never removed: its best value is where a rising and a falling term balance.
     # Without one of the two it would be an end of the range.
     steers = [bool(set(term.names) & set(specification.keywords)) for term in specification.expressions.values()]
     kept = [name for name, steering in zip(names, steers, strict=True) if steering]
-    chosen = select(columns[fitted], seconds[fitted], names, keep=kept, nonnegative=steers, reweighted=True)
-    fit = chosen.fit
-    predicted = columns[:, list(chosen.kept)] @ fit.coefficients
+    slow, ratios = np.zeros(len(seconds), dtype=bool), np.ones(len(seconds))
+    apart = np.flatnonzero(~verification)
+    if disturbed([raw[k] for k in apart.tolist()]):
+        slow[apart], ratios[apart] = slow_points(columns[apart], seconds[apart], names, steers)
+    fitted = ~verification & ~slow
+    chosen = select(columns[fitted], seconds[fitted], names, keep=kept, nonnegative=steers, logarithmic=True)
+    found = chosen.fit
+    least = float(seconds[fitted].min()) / 2
+    predicted = np.maximum(columns[:, list(chosen.kept)] @ found.coefficients, least)
     off = np.abs(predicted / seconds - 1)[verification]
     quality = Quality(
         count=int(fitted.sum()),
         verified=len(off),
-        r_squared=float(fit.r_squared),
-        mre_fit=float(fit.mre),
-        mre=mean_relative_error(off) if len(off) else float(fit.mre),
+        r_squared=float(found.r_squared),
+        mre_fit=float(found.mre),
+        mre=mean_relative_error(off) if len(off) else float(found.mre),
         worst=float(off.max(initial=0.0)),
         log=str(chosen),
     )
+    inputs = {name: np.asarray(values) for name, values in points.items()}
     model = Model(
         specification.name,
         specification.ranges,
-        {name: specification.expressions[name] for name in fit.terms},
-        fit.coefficients,
-        fit.covariance,
-        fit.residual,
-        fit.freedom,
+        {name: specification.expressions[name] for name in found.terms},
+        found.coefficients,
+        found.covariance,
+        found.residual,
+        found.freedom,
         specification.when,
         quality,
         dict(machine or {}),
-        Samples({name: np.asarray(v) for name, v in points.items()}, seconds, [list(t) for t in raw], verification),
+        Samples(inputs, seconds, [list(t) for t in raw], verification),
+        least,
+        tuple(
+            Dropped({name: float(values[k]) for name, values in inputs.items()}, float(seconds[k]), float(ratios[k]))
+            for k in sorted(np.flatnonzero(slow).tolist(), key=lambda k: -ratios[k])
+        ),
     )
     if quality.mre > TOLERATED:
         tried = f"{quality.verified} points that it was not fitted to" if quality.verified else "its own points"
@@ -111,6 +124,14 @@ def fit_model(
             stacklevel=2,
         )
     return model
+
+
+def typical(specification: Specification, raw: Sequence[Sequence[float]]) -> FloatArray:
+    """Return the seconds of each point: the least of its timings, or their median if the task has its own clock.
+
+    Seconds by a task's own clock differ by chance, as those of an emulated machine do, and not by slow spells.
+    """
+    return np.array([np.median(timings) if specification.clocked else min(timings) for timings in raw], np.float64)
 
 
 def check_enough(specification: Specification, points: int) -> None:

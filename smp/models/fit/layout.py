@@ -30,8 +30,14 @@ class Samples(Record):
     verification: list[bool]
 
 
+class Dropped(Record):
+    inputs: dict[str, Real]
+    seconds: Positive
+    ratio: Positive
+
+
 class ModelLayout(Record):
-    """A model of version 1."""
+    """A model of version 1; earlier files lack ``least`` and ``dropped``."""
 
     name: str
     inputs: Texts
@@ -43,6 +49,8 @@ class ModelLayout(Record):
     when: str
     quality: Quality
     machine: dict[str, Any]
+    least: NotNegative = 0.0
+    dropped: list[Dropped] = Field(default_factory=list)
     samples: Samples | None = None
 
     @model_validator(mode="after")

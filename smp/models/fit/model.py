@@ -23,58 +23,10 @@ from smp.errors import ModelError
 from .._types import FloatArray
 from .expressions import RESERVED, Expression, python_function
 from .inputs import Input, parsed
+from .records import Dropped, Quality, Samples, listed
 
 FORMAT, VERSION = "smp-model", 1
 REDO = "calibrate again"
-
-
-@dataclass(frozen=True)
-class Quality:
-    """Quality of a model's fit and of its predictions.
-
-    Attributes
-    ----------
-    count, verified : int
-        Number of points that the model was fitted to, and of other points that it was verified on.
-    r_squared : float
-        R² of the fit, on the relative scale.
-    mre_fit, mre : float
-        Mean relative error (geometric mean of 1 + absolute relative error, less 1) of the fit, and on the points that
-        were not fitted.
-    worst : float
-        Largest absolute relative error on the points that were not fitted.
-    log : str
-        Terms that were removed, in order, each with the reason.
-    """
-
-    count: int
-    verified: int
-    r_squared: float
-    mre_fit: float
-    mre: float
-    worst: float
-    log: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Measurements that a model was made from.
-
-    Attributes
-    ----------
-    inputs : dict of name to ndarray (n,)
-    seconds : ndarray (n,) float64
-        The median of each point's timings.
-    raw : list of n lists of float
-        All timings of each point, in the order in which they were taken.
-    verification : ndarray (n,) bool
-        True for points that were kept apart from the fit.
-    """
-
-    inputs: dict[str, FloatArray]
-    seconds: FloatArray
-    raw: list[list[float]]
-    verification: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +45,7 @@ class Model:
     covariance : ndarray (k, k) float64
         Covariance of the coefficients.
     residual : float
-        Standard deviation of a measurement, relative to its prediction.
+        Standard deviation of the logarithm of a measurement, divided by its prediction.
     freedom : int
         Degrees of freedom with which `residual` was estimated.
     when : str
@@ -102,6 +54,11 @@ class Model:
     machine : dict
         The computer on which the model was calibrated, with versions of the software.
     samples : Samples or None
+    least : float
+        Least seconds that the model predicts: half of the least that was measured, so that no prediction is below zero.
+        It is 0 in models of earlier versions, whose predictions have no such bound.
+    dropped : tuple of Dropped
+        The points that were left out of the fit because they were slow, the slowest first.
     predict : callable
         ``predict(n, ...)`` takes numbers, by position or name, and returns seconds, or infinity if the condition does
         not hold. It takes about 0.2 us. If a term is not defined, it raises the error that Python raises
@@ -120,7 +77,7 @@ class Model:
     inf
     >>> low, high = model.interval({"n": [1000]})
     >>> print(f"{low[0]:.3g} to {high[0]:.3g}")
-    1.91e-06 to 2.09e-06
+    1.91e-06 to 2.1e-06
     >>> model.extrapolates(n=1e7)
     ('n',)
     >>> print(model)
@@ -143,6 +100,8 @@ class Model:
     quality: Quality
     machine: dict[str, Any] = field(default_factory=dict)
     samples: Samples | None = None
+    least: float = 0.0
+    dropped: tuple[Dropped, ...] = ()
     predict: Callable[..., float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -156,9 +115,13 @@ class Model:
     @property
     def body(self) -> str:
         """The prediction as a Python expression of the inputs."""
-        pairs = [(c, term.python) for c, term in zip(self.coefficients.tolist(), self.terms.values(), strict=True)]
-        summed = _sum(pairs)
+        summed = f"max({self.least!r}, {self.summed})" if self.least else self.summed
         return f"{summed} if {Expression(self.when, self.names).python} else inf" if self.when else summed
+
+    @property
+    def summed(self) -> str:
+        """The sum of the terms as a Python expression of the inputs, without the condition and the least seconds."""
+        return _sum([(c, term.python) for c, term in zip(self.coefficients.tolist(), self.terms.values(), strict=True)])
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
         if wrong := set(self.names) ^ set(inputs):
@@ -183,8 +146,11 @@ class Model:
         ndarray of float64, seconds
             An array of the inputs' common shape; infinite where the condition does not hold.
         """
-        made = self._columns(inputs) @ self.coefficients
+        made = self._bounded(self._columns(inputs) @ self.coefficients)
         return np.where(self.applies(inputs), made, np.inf)
+
+    def _bounded(self, seconds: FloatArray) -> FloatArray:
+        return np.maximum(seconds, self.least) if self.least else seconds
 
     def applies(self, inputs: Mapping[str, ArrayLike]) -> NDArray[np.bool_]:
         """Return True where the condition holds."""
@@ -193,6 +159,8 @@ class Model:
 
     def interval(self, inputs: Mapping[str, ArrayLike], confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return the bounds between which a new measurement falls with the given probability.
+
+        A measurement is the least of a few timings, of which at least one lies outside slow spells of the computer.
 
         Parameters
         ----------
@@ -205,14 +173,22 @@ class Model:
         -------
         low, high : ndarray of float64, seconds
             Infinite where the condition does not hold.
+
+        Notes
+        -----
+        The bounds are the prediction divided and multiplied by the same factor, so they are never below zero.
         """
         from scipy.special import stdtrit  # SciPy takes a while to import, and predictions do not need it
 
         columns = self._columns(inputs)
-        predicted = columns @ self.coefficients
-        spread = (self.residual * predicted) ** 2 + np.einsum("...i,ij,...j->...", columns, self.covariance, columns)
-        reach = float(stdtrit(self.freedom, (1 + confidence) / 2)) * np.sqrt(spread)
-        low, high = (np.where(self.applies(inputs), end, np.inf) for end in (predicted - reach, predicted + reach))
+        predicted = self._bounded(columns @ self.coefficients)
+        of_terms = np.einsum("...i,ij,...j->...", columns, self.covariance, columns)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            spread = np.sqrt(self.residual**2 + of_terms / predicted**2)
+            factor = np.exp(float(stdtrit(self.freedom, (1 + confidence) / 2)) * spread)
+            low, high = (
+                np.where(self.applies(inputs), end, np.inf) for end in (predicted / factor, predicted * factor)
+            )
         return low, high
 
     def extrapolates(self, **inputs: float) -> tuple[str, ...]:
@@ -267,7 +243,7 @@ class Model:
         return (
             f"{self.name}({', '.join(self.names)}) = {self.formula()}    [s]\n"
             f"    {ranges}{condition}; MRE {q.mre:.1%} on {q.verified} points not fitted, "
-            f"{q.mre_fit:.1%} on {q.count} fitted"
+            f"{q.mre_fit:.1%} on {q.count} fitted" + "".join(f"\n    {said}" for said in [listed(self.dropped)] if said)
         )
 
     def __reduce__(self) -> Any:
@@ -292,6 +268,8 @@ class Model:
     def c(self) -> str:
         """Return the source of a C function of doubles that predicts seconds; the source needs ``math.h``."""
         summed = _sum([(c, term.c) for c, term in zip(self.coefficients.tolist(), self.terms.values(), strict=True)])
+        if self.least:
+            summed = f"fmax({self.least!r}, {summed})"
         if self.when:
             summed = f"{Expression(self.when, self.names).c} ? {summed} : INFINITY"
         return (
@@ -314,6 +292,8 @@ class Model:
             "when": self.when,
             "quality": asdict(self.quality),
             "machine": self.machine,
+            "least": self.least,
+            "dropped": [asdict(each) for each in self.dropped],
         }
         if samples and self.samples is not None:
             made["samples"] = {
@@ -375,6 +355,8 @@ class Model:
                 taken["raw"],
                 np.array(taken["verification"], bool),
             ),
+            float(data.get("least", 0.0)),
+            tuple(Dropped(**each) for each in data.get("dropped", ())),
         )
 
 

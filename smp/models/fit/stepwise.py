@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,6 +88,7 @@ def select(
     nonnegative: Sequence[bool] | None = None,
     relative: bool = True,
     reweighted: bool = False,
+    logarithmic: bool = False,
 ) -> Selection:
     """Fit a linear model and remove irrelevant terms, one at a time with a refit after each.
 
@@ -104,7 +106,7 @@ def select(
         Names of the terms.
     keep : collection of str
         Terms that are never removed. At least one term stays in any case.
-    nonnegative, relative, reweighted
+    nonnegative, relative, reweighted, logarithmic
         As `smp.models.fit.linear.fit` takes them.
 
     Returns
@@ -142,7 +144,8 @@ def select(
         raise FitError(f"terms to keep {tuple(sorted(unknown))} are not among the terms {names}")
     signs = [False] * len(names) if nonnegative is None else list(nonnegative)
     kept, removed = list(range(len(names))), list[Removed]()
-    model = fit(matrix, y, names, nonnegative, relative=relative, reweighted=reweighted)
+    fitted = partial(fit, relative=relative, reweighted=reweighted, logarithmic=logarithmic)
+    model = fitted(matrix, y, names, nonnegative)
     if model.count <= len(names):
         raise FitError(
             f"{model.count} measurements are too few to judge {len(names)} terms: "
@@ -162,14 +165,7 @@ def select(
         least = min(removable, key=lambda i: (relevance[i], -i))
         removed.append(_removed(model, least, relevance[least]))
         del kept[least]
-        model = fit(
-            matrix[:, kept],
-            y,
-            [names[i] for i in kept],
-            [signs[i] for i in kept],
-            relative=relative,
-            reweighted=reweighted,
-        )
+        model = fitted(matrix[:, kept], y, [names[i] for i in kept], [signs[i] for i in kept])
 
 
 def _relevance(model: Fit, matrix: FloatArray, measured: FloatArray) -> list[float]:

@@ -8,6 +8,7 @@ from typing import Any
 from smp._output.numbers import time
 from smp._output.table import Part, Row, Table, counted, share, text
 from smp.models.fit.model import Model
+from smp.models.fit.records import listed
 
 from ...output import cm5
 from .suite import GROUPS
@@ -18,7 +19,7 @@ COLUMNS = (
 )
 MEANING = (
     "error: the mean relative error on the samples that were kept apart from the fit: the geometric mean of "
-    "1 + error, minus 1; a sample is the median of 3 to 7 runs"
+    "1 + error, minus 1; a sample is the least of 3 to 7 runs"
 )
 
 
@@ -57,6 +58,8 @@ def _tables(found: dict[str, Any]) -> Iterator[Table]:
             yield Table(title, COLUMNS, rows)
     places = sorted({f"p = {given.text}" for model in models.values() for given in model.inputs if given.name == "p"})
     yield Table(notes=[MEANING, f"processors: {', '.join(places)}" if places else ""])
+    if any(model.dropped for model in models.values()):
+        yield Table(notes=[f"{name}: {listed(model.dropped)}" for name, model in models.items() if model.dropped])
     published: list[Row] = [[name, each.published] for name, each in known.items() if name in models and each.published]
     if published:
         yield Table(
