@@ -2,6 +2,8 @@
 
     Library, Implementation, Parameter    define the implementations to choose from
     calibrate                             measures implementations and fits a model to each
+    crossovers                            returns the sizes at which another implementation becomes the fastest
+    crossovers                            finds the sizes at which another implementation becomes the fastest
     try_library, try_parameter            measure how often a choice is right
 
 Calibrated models are kept in the user's data folder, where later programs find them.
@@ -15,11 +17,12 @@ from smp._computer.lazy import handed_on
 
 if TYPE_CHECKING:
     from .calibration import calibrate
+    from .crossing import crossovers
     from .library import Implementation, Library, Parameter
     from .neighbours import try_parameter
     from .trial import try_library
 
-__all__ = ["Implementation", "Library", "Parameter", "calibrate", "try_library", "try_parameter"]
+__all__ = ["Implementation", "Library", "Parameter", "calibrate", "crossovers", "try_library", "try_parameter"]
 
 __getattr__ = handed_on(
     __name__,
@@ -28,6 +31,7 @@ __getattr__ = handed_on(
         "Library": ".library",
         "Parameter": ".library",
         "calibrate": ".calibration",
+        "crossovers": ".crossing",
         "try_library": ".trial",
         "try_parameter": ".neighbours",
     },
