@@ -4,6 +4,7 @@
     calibrate                             measures implementations and fits a model to each
     crossovers                            returns the sizes at which another implementation becomes the fastest
     crossovers                            finds the sizes at which another implementation becomes the fastest
+    plot_errors                           draws where predictions and choices are wrong
     try_library, try_parameter            measure how often a choice is right
 
 Calibrated models are kept in the user's data folder, where later programs find them.
@@ -18,11 +19,21 @@ from smp._computer.lazy import handed_on
 if TYPE_CHECKING:
     from .calibration import calibrate
     from .crossing import crossovers
+    from .error_map_figure import plot_errors
     from .library import Implementation, Library, Parameter
     from .neighbours import try_parameter
     from .trial import try_library
 
-__all__ = ["Implementation", "Library", "Parameter", "calibrate", "crossovers", "try_library", "try_parameter"]
+__all__ = [
+    "Implementation",
+    "Library",
+    "Parameter",
+    "calibrate",
+    "crossovers",
+    "plot_errors",
+    "try_library",
+    "try_parameter",
+]
 
 __getattr__ = handed_on(
     __name__,
@@ -32,6 +43,7 @@ __getattr__ = handed_on(
         "Parameter": ".library",
         "calibrate": ".calibration",
         "crossovers": ".crossing",
+        "plot_errors": ".error_map_figure",
         "try_library": ".trial",
         "try_parameter": ".neighbours",
     },

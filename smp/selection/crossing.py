@@ -27,6 +27,7 @@ from ..errors import ModelError
 from ..models.fit.inputs import Input
 from ..models.fit.model import Model
 from .library import Library
+from .sampled import shared_inputs
 
 STEPS = 240
 """Number of values at which the range of the size is looked through."""
@@ -109,7 +110,7 @@ def crossovers(
     models = library.models if isinstance(library, Library) else dict(library)
     if not models:
         raise ModelError("the library has no models, so it has no crossovers: calibrate it first")
-    inputs = _shared(models)
+    inputs = shared_inputs(models)
     if not inputs:
         raise ModelError("the implementations share no input, so there is no size at which their order could change")
     size = _named(inputs, over) if over else inputs[0]
@@ -127,12 +128,6 @@ def crossovers(
 
         found += _along(size, times, place, models)
     return found
-
-
-def _shared(models: Mapping[str, Model]) -> list[Input]:
-    """Return the inputs of all models; an input that is not shared is a parameter."""
-    first = next(iter(models.values()))
-    return [each for each in first.inputs if all(each.name in model.names for model in models.values())]
 
 
 def _named(inputs: list[Input], name: str) -> Input:

@@ -200,7 +200,8 @@ def test_there_is_a_plot_of_the_choice_and_one_of_the_residuals_of_each_model(tm
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
     described = {figure.id: figure for figure in plots.figures(made.data)}
-    assert list(described) == ["choice-toy-sort", "residuals-toy-sort-first", "residuals-toy-sort-second"]
+    residuals = ["residuals-toy-sort-first", "residuals-toy-sort-second"]
+    assert list(described) == ["choice-toy-sort", "errors-toy-sort", *residuals]
     found = {model.name: model for model in calibration.models(made.data)}
     x = np.array([1000.0, 10**6])
     model = found["toy sort/first"]

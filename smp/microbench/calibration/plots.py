@@ -1,6 +1,7 @@
 """The figures of a calibration: the implementation that is predicted to be fastest, and the errors of the models.
 
 choice-LIBRARY       after figures 4-7 and 4-14 of Brewer's thesis
+errors-LIBRARY       after figure 4-8: errors at the measured points, and wrong choices
 residuals-LIBRARY-IMPLEMENTATION, and residuals-SUITE-TASK of each model of a suite with a large error
 """
 
@@ -18,6 +19,7 @@ from smp._output.figure import Axis, Cells, Figure, Panel, Series
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.inputs import Input
 from smp.models.fit.model import Model
+from smp.selection.error_map_figure import errors_figure
 from smp.selection.suite import FORMAT as SUITE
 
 from ..output.format import Data
@@ -42,6 +44,8 @@ def of_library(name: str, library: Data) -> Iterator[Figure]:
     suite = library["format"] == SUITE
     if len(found) > 1 and not suite:
         yield choice(name, found)
+        if (errors := errors_figure(name, found)) is not None:
+            yield errors
     for key, model in found.items():
         if suite and model.quality.mre <= TOLERATED:
             continue  # of the many models of a suite, only those that the report recommends to look at

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from smp._output.table import Cell, Column, Table, text
 from smp.models.fit.model import Model
 from smp.selection.crossing import Crossover, crossovers
+from smp.selection.sampled import said_of, sampled_choices, shared_inputs
 
 MOST = 5
 """Most changes of a combination that are listed; a model with a rounded term can change many times."""
@@ -22,9 +23,7 @@ def crossover_table(models: Mapping[str, Model]) -> Table:
     """Return the table of the models of a library, by the first input that they share."""
     found = crossovers(models)
     others = list(found[0].at)
-    size = next(
-        given for given in next(iter(models.values())).inputs if all(given.name in m.names for m in models.values())
-    )
+    size = shared_inputs(models)[0]
     number = "count" if size.whole else "number"
     columns = [
         *(Column(name, form="short") for name in others),
@@ -39,7 +38,8 @@ def crossover_table(models: Mapping[str, Model]) -> Table:
         else:
             rows.append([*one.at.values(), *_cells(one)])
     more = f"{left_out} further changes are not listed: at most {MOST} are for one combination." if left_out else ""
-    return Table(f"where the fastest implementation changes with {size.name}", columns, rows, [MEANING, more])
+    said = said_of(sampled_choices(models)).replace(" choices", " choices at the measured points", 1)
+    return Table(f"where the fastest implementation changes with {size.name}", columns, rows, [MEANING, more, said])
 
 
 def _cells(one: Crossover) -> list[Cell]:
