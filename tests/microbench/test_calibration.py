@@ -201,7 +201,7 @@ def test_there_is_a_plot_of_the_choice_and_one_of_the_residuals_of_each_model(tm
     made.measure(quiet)
     described = {figure.id: figure for figure in plots.figures(made.data)}
     residuals = ["residuals-toy-sort-first", "residuals-toy-sort-second"]
-    assert list(described) == ["choice-toy-sort", "errors-toy-sort", *residuals]
+    assert list(described) == ["choice-toy-sort", "errors-toy-sort", "timings-toy-sort", *residuals]
     found = {model.name: model for model in calibration.models(made.data)}
     x = np.array([1000.0, 10**6])
     model = found["toy sort/first"]
