@@ -1,11 +1,18 @@
 """Check that no neighbour of the predicted numbers of extra rows and columns is better.
 
     python benchmarks/extra_rows.py [--cases 100] [--seed 1]
+    python benchmarks/extra_rows.py --models [--cases 12]
 
 Random grids are relaxed on emulated machines of 3 to 25 processors, on which a barrier costs next to nothing, and an
 element of an edge costs up to 64 times as much as a cell.  All times are virtual, so they are the same on every
 computer.  Each grid is relaxed with the predicted numbers of extra rows and columns of the outermost blocks, and with
 one more and one fewer of either.  A prediction is right if none of those is faster by more than a thousandth.
+
+With ``--models``, the charges are not given but come from a model that was calibrated with even shares.  A table has
+the chosen numbers, and three shares of an iteration that they save: by equation 41 of the source, by the charges of the
+model, and in virtual time.
+
+Source: Brewer, Portable High-Performance Supercomputing, section 5.2 and table 5-1.
 """
 
 from __future__ import annotations
@@ -15,12 +22,17 @@ import argparse
 import numpy as np
 
 import smp
+from smp._output import terminal
+from smp._output.table import Column, Part, Table, share
 from smp._runtime.emulated.costs import Charges as VirtualCharges
+from smp.kernels.grids.extra_choice import extra_by_model
 from smp.kernels.grids.extra_rows import Charges, best_extra
 from smp.kernels.grids.programs import relax_red_black
 
 ITERATIONS = 2
 SWING = 0.001
+MOST_MODELS = 12
+"""Largest number of cases with --models, since each has a calibration of its own."""
 SLOW = 1_000
 """Nanoseconds that a byte takes, 10,000 times the usual, so that barriers count for little."""
 Extra = tuple[int, int]
@@ -42,11 +54,56 @@ def neighbours(shape: tuple[int, int], extra: Extra) -> list[Extra]:
     return [(r, c) for r, c in steps if 0 <= 2 * r <= shape[0] - 2 and 0 <= 2 * c <= shape[1] - 2]
 
 
+def calibrated(machine: smp.Machine) -> smp.Model:
+    """Return the model of the square layout with even shares, in virtual time."""
+
+    def seconds(rows: int, columns: int, iterations: int) -> float:
+        grid = machine.zeros((rows, columns), np.float64)
+        return float(np.max(machine.run(relax_red_black, grid, iterations=iterations).seconds))
+
+    sizes = ["rows", "columns", "rows * columns"]
+    return smp.calibrate(
+        smp.Specification(
+            "square",
+            {"rows": "24..240 x 5", "columns": "24..240 x 5", "iterations": "1, 3"},
+            [*sizes, "iterations", *(f"iterations * {size}" for size in sizes)],
+            seconds,
+            clocked=True,
+        )
+    )
+
+
+def by_models(cases: int, seed: int) -> Part:
+    """Return the table of the choices by models, with the predicted and the measured benefit."""
+    rng, rows = np.random.default_rng(seed), []
+    for _ in range(cases):
+        p, dearer = int(rng.choice([9, 12, 16, 20, 25])), 2 ** int(rng.integers(2, 7))
+        shape = tuple(int(side) for side in rng.integers(40, 220, 2))
+        charges = VirtualCharges(copied_byte=SLOW * dearer, looped_byte=SLOW)
+        with smp.emulated(p, schedule="clock", charges=charges) as machine:
+            model = calibrated(machine)
+            found = extra_by_model(model.predict, shape, p)
+            even, taken = (virtual(machine, shape, extra) for extra in ((0, 0), found[:2]))
+            best = min(virtual(machine, shape, beside) for beside in neighbours(shape, found[:2]))
+        gained, lost = 1 - taken / even, max(0.0, taken / best - 1)
+        rows.append([p, *shape, dearer, found.rows, found.columns, found.filled, found.saved, gained, lost])
+    counts = (Column(name, form="count") for name in ("p", "rows", "columns", "element", "extra rows", "extra columns"))
+    shares = map(share, ("equation 41", "model", "measured", "to a neighbour"))
+    notes = (
+        "element: times as dear as a cell. The last column is the loss to the best with one row or column more or less."
+    )
+    return Part("Extra rows and columns by models", [Table("", [*counts, *shares], rows, [notes])])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--models", action="store_true", help="choose by calibrated models, and show the benefit")
     given = parser.parse_args()
+    if given.models:
+        print(terminal.report([by_models(min(given.cases, MOST_MODELS), given.seed)], 100))
+        return
     rng = np.random.default_rng(given.seed)
     losses, gains, some = [], [], 0
     for _ in range(given.cases):

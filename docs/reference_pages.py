@@ -26,7 +26,8 @@ MODULES = {
     "smp.kernels": "kernels.grids.functions.Relaxed",
     "smp.machines": "machines.layout.results.Result",
     "smp.microbench": "models.supersteps.factored.Factored models.supersteps.hybrid.Hybrid "
-    "microbench.predictions.changes.Prediction",
+    "microbench.predictions.changes.Prediction microbench.predictions.machine_costs.MachineCosts "
+    "microbench.predictions.machine_costs.Cost",
     "smp.models": "",
     "smp.models.lopc": "",
     "smp.networks": "",

@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "show": ("smp._commands.show", "print a saved profile, calibration or experiment; measure nothing"),
     "compare": ("smp._commands.compare", "show which figures of profiles are different"),
     "impact": ("smp._commands.impact", "print what a program costs, price by price"),
+    "costs": ("smp._commands.costs", "show what the same operations cost on several machines"),
     "calibrate": ("smp._commands.calibrate", "fit the models by which kernels choose their implementation"),
     "perturb": ("smp._commands.perturb", "find out which places of a program its time depends on"),
     "machines": ("smp._commands.machines", "show, check and compare machine files"),

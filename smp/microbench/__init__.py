@@ -6,6 +6,7 @@
     impact        the time of a kernel after a given change of the machine, relative to the time before
     cross         the predicted time of a kernel on another machine
     calibrated    the hybrid model of a kernel: its factored model, corrected by its measured runs
+    costs_of_machines    what the same operations cost on several machines, over size
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from smp._computer.lazy import handed_on
 
 if TYPE_CHECKING:
     from .predictions.changes import calibrated, cross, impact, model_of
+    from .predictions.machine_costs import costs_of_machines
 
-__all__ = ["calibrated", "cross", "impact", "model_of"]
+__all__ = ["calibrated", "costs_of_machines", "cross", "impact", "model_of"]
 
-__getattr__ = handed_on(__name__, dict.fromkeys(__all__, ".predictions.changes"))
+__getattr__ = handed_on(
+    __name__, dict.fromkeys(__all__, ".predictions.changes") | {"costs_of_machines": ".predictions.machine_costs"}
+)

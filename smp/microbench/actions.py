@@ -70,6 +70,7 @@ def run(options: argparse.Namespace, talk: Console) -> int:
         base=opened(options.profile) if options.profile else None,
         budget_s=options.budget,
         name=options.name,
+        specification=options.spec,
     )
     code = 0
     try:

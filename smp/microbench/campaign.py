@@ -36,6 +36,7 @@ from .method.plan import MODES, Measurement, Plan, Stopped
 from .method.ranks import Ranks
 from .method.samples import Samples, samples_of
 from .sections import IMPORTANCE, SECTIONS
+from .specification_file import Request, plain
 
 Progress = Callable[[float, str], None]
 Ended = Callable[[str, float], None]
@@ -59,6 +60,8 @@ class Campaign:
         Seconds that the measurement may take from now on. Sections that do not fit are not measured.
     name : str, optional
         Name of the machine in the profile.
+    request : Request, optional
+        Request of a specification file, with the parameters that sections have of their own.
 
     Attributes
     ----------
@@ -67,9 +70,15 @@ class Campaign:
     """
 
     def __init__(
-        self, plan: Plan, base: Profile | None = None, budget_s: float | None = None, name: str | None = None
+        self,
+        plan: Plan,
+        base: Profile | None = None,
+        budget_s: float | None = None,
+        name: str | None = None,
+        request: Request | None = None,
     ) -> None:
         self.plan, self.budget_s = plan, budget_s
+        self._own = {} if request is None else request.sections
         self.samples: Samples = {}
         self._share, self._deadline = 1.0, Deadline(budget_s)
         self._cut: set[str] = set()  # sections that an earlier part of the measurement has begun and not ended
@@ -94,7 +103,8 @@ class Campaign:
                 "load_before": load(),
                 "budget_s": budget_s,
                 "interrupted": True,  # until it has ended by itself
-            },
+            }
+            | ({} if request is None else {"specification": {"file": request.file, "sections": plain(self._own)}}),
             "samples": "samples.npz",
         }
         self.profile = Profile(data)
@@ -186,7 +196,8 @@ class Campaign:
 
     def _chosen(self, begun: bool) -> dict[str, float]:
         """Return the sections to measure, in order, with the seconds of each; set the share of their usual time."""
-        usual = {name: SECTIONS[name].seconds[MODES.index(self.plan.mode)] for name in self.missing}
+        modes = {name: self._own.get(name, {}).get("mode", self.plan.mode) for name in self.missing}
+        usual = {name: SECTIONS[name].seconds[MODES.index(mode)] for name, mode in modes.items()}
         left_s = self._deadline.left
         if left_s is None or not usual:
             return usual
@@ -204,7 +215,7 @@ class Campaign:
         return {name: usual[name] * (1.0 if name in fixed else self._share) for name in fits}
 
     def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Measurement]:
-        section, plan = SECTIONS[name], replace(self.plan, share=self._share)
+        section, plan = SECTIONS[name], replace(self.plan, share=self._share, **self._own.get(name, {}))
         measure = section.part("probe", "measure")
         if section.predicted:
             return lambda tick: measure(plan, tick, self._fitted())
@@ -275,7 +286,8 @@ def _task(data: Mapping[str, Any]) -> Any:
     """Return the settings that identify an interrupted measurement; None if the profile is complete or damaged."""
     try:
         unfinished, conditions = data["unfinished"], data["conditions"]
-        how = [conditions.get("ranks"), *(conditions[key] for key in ("mode", "seed", "processors", "word_bytes"))]
+        own = (conditions.get("specification") or {}).get("sections")
+        how = [own, conditions.get("ranks"), *(conditions[key] for key in ("mode", "seed", "processors", "word_bytes"))]
         return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
     except (LookupError, TypeError, AttributeError):
         return None

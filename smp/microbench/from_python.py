@@ -28,6 +28,7 @@ def measure(
     name: str | None = None,
     word_bytes: int = 8,
     seed: int = 1,
+    specification: str | os.PathLike[str] | None = None,
 ) -> Profile:
     """Measure what shared memory costs on this computer, and return the profile.
 
@@ -57,6 +58,9 @@ def measure(
         Bytes of a word of the access patterns.
     seed : int
         Seed of all random choices.
+    specification : path, optional
+        A specification file, which says what to measure with which parameters, instead of ``quick``, ``full``,
+        ``only``, ``processors``, ``word_bytes`` and ``seed``.
 
     Returns
     -------
@@ -71,6 +75,8 @@ def measure(
         On Ctrl-C, after what was measured has been saved. The same call continues the measurement.
     OSError
         If the folder cannot be written.
+    PlanError
+        If the specification file is not valid.
 
     Examples
     --------
@@ -95,6 +101,8 @@ def measure(
         if of != kind:
             known = ", ".join(one for one, section in SECTIONS.items() if section.machine == kind)
             raise ValueError(f"no section {wanted!r} of a machine of the kind {kind!r}: choose from {known}")
+    if specification is not None and (quick or full or names or counts or word_bytes != 8 or seed != 1):
+        raise ValueError("quick, full, only, processors, word_bytes and seed do not go with a specification file")
     talk = Console(stderr=True)
     campaign = begun(
         "quick" if quick else "full" if full else "default",
@@ -110,6 +118,7 @@ def measure(
         base=None,
         budget_s=budget,
         name=name,
+        specification=specification,
     )
     try:
         measure_all(campaign, talk)

@@ -5,6 +5,7 @@ look: is the computer busy?  ─▶  measure, with progress  ─▶  look again 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,8 +19,10 @@ from ..errors import ProfileError
 from ..profiles.profile import Profile
 from ..profiles.published import PublishedProfile
 from .campaign import Campaign, make_plan
+from .method.plan import PlanError
 from .method.ranks import ranks_of
 from .sections import SECTIONS
+from .specification_file import requested, told
 
 BUSY = (
     "wait until it is quiet, leave CPUs to the other programs with -p, or limit the time with --budget; the "
@@ -42,13 +45,18 @@ def begun(
     base: Profile | None,
     budget_s: float | None,
     name: str | None,
+    specification: str | os.PathLike[str] | None = None,
 ) -> Campaign:
     """Return the campaign of a measurement, ready for `measure`; the options are those of the command.
+
+    A specification file replaces ``mode``, ``only`` and ``processors``, and what else it states.
 
     Raises
     ------
     ProfileError
         If measurements cannot be added to the profile ``base``.
+    PlanError
+        If the specification file is not valid, or names a section of another kind of machine.
     OSError
         If the folder cannot be written.
     """
@@ -60,12 +68,22 @@ def begun(
             f"measurements of the kind {kind!r} cannot be added to {base!r}, which is of the kind {base.kind!r}: leave "
             "out --profile, or measure the same kind of machine"
         )
+    request = None
+    if specification is not None:
+        request = requested(specification)
+        mode, only, processors = request.mode, tuple(request.sections), request.processors
+        seed, word_bytes = request.seed, request.word_bytes
+        budget_s = request.budget_s if budget_s is None else budget_s
+        for wanted in only:
+            if SECTIONS[wanted].machine != kind:
+                raise PlanError(f"{specification} asks for {wanted}, which is not measured on a machine of {kind!r}")
+        talk.print(told(request), markup=False, highlight=False)
     folder.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written fails before the work
     ranks = None if kind == "host" else ranks_of(size, hosts, launcher)
     chosen = tuple(processors) or (default_processors() if ranks is None else (ranks.size,))
     if not any(cache_folder().glob("core-*")):
         talk.print("first run on this computer: compiling the loops takes up to a minute more")
-    campaign = Campaign(make_plan(mode, chosen, seed, word_bytes, ranks), base, budget_s, name)
+    campaign = Campaign(make_plan(mode, chosen, seed, word_bytes, ranks), base, budget_s, name, request)
     sections = tuple(only) or tuple(name for name, section in SECTIONS.items() if section.machine == kind)
     if done := campaign.begin(sections, folder):
         talk.print(

@@ -42,6 +42,13 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
     )
     _add_machine(parser)
     parser.add_argument(
+        "--spec",
+        type=Path,
+        metavar="FILE",
+        help="a specification file, which says what to measure with which parameters on any computer (TOML); instead "
+        "of --quick, --full, -p, --only, --seed and --word-bytes",
+    )
+    parser.add_argument(
         "--budget",
         type=_seconds,
         metavar="SECONDS",
@@ -114,6 +121,11 @@ def add_profile(parser: argparse.ArgumentParser, what: str) -> None:
 
 def check_machine(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error if options do not go with the machine that is to be measured."""
+    if options.spec is not None:
+        others = {"--quick or --full": options.mode != "default", "-p": options.processors, "--only": options.only}
+        others |= {"--seed": options.seed != 1, "--word-bytes": options.word_bytes != 8, "--profile": options.profile}
+        if given := [name for name, there in others.items() if there]:
+            parser.error(f"argument --spec: the file says what {' and '.join(given)} would say")
     kind = options.machine[0]
     if kind == "host" and (options.hosts or options.launcher):
         parser.error("arguments --hosts and --launcher: go only with --machine mpi")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from smp._computer.documents import ByProcessors, Count, NotNegative, Number, Record, Rows, Size
 from smp.profiles.records import PlacementState
 
@@ -33,6 +35,13 @@ class Look(Record):
     busy: list[str]
 
 
+class Specified(Record):
+    """Name of the specification file of a measurement, and the parameters that its sections had of their own."""
+
+    file: str
+    sections: dict[str, dict[str, Any]]
+
+
 class Conditions(Record):
     mode: str | None = None
     seed: Count | None = None
@@ -42,6 +51,7 @@ class Conditions(Record):
     interrupted: bool | None = None
     seconds: NotNegative | None = None
     budget_s: NotNegative | None = None
+    specification: Specified | None = None
     stolen_fraction: Number | None = None
     clean_fraction: Number | None = None
     placement: dict[ByProcessors, list[PlacementState]] | None = None

@@ -3,6 +3,8 @@
     Library, Implementation, Parameter    define the implementations to choose from
     Guard                                 size from which a choice pays
     calibrate                             measures implementations and fits a model to each
+    crossovers                            finds the sizes at which another implementation becomes the fastest
+    plot_errors                           draws where predictions and choices are wrong
     try_library, try_parameter            measure how often a choice is right
 
 Calibrated models are kept in the user's data folder, where later programs find them.
@@ -16,12 +18,24 @@ from smp._computer.lazy import handed_on
 
 if TYPE_CHECKING:
     from .calibration import calibrate
+    from .crossing import crossovers
+    from .error_map_figure import plot_errors
     from .implementation import Guard, Implementation, Parameter
     from .library import Library
     from .neighbours import try_parameter
     from .trial import try_library
 
-__all__ = ["Guard", "Implementation", "Library", "Parameter", "calibrate", "try_library", "try_parameter"]
+__all__ = [
+    "Guard",
+    "Implementation",
+    "Library",
+    "Parameter",
+    "calibrate",
+    "crossovers",
+    "plot_errors",
+    "try_library",
+    "try_parameter",
+]
 
 __getattr__ = handed_on(
     __name__,
@@ -31,6 +45,8 @@ __getattr__ = handed_on(
         "Library": ".library",
         "Parameter": ".implementation",
         "calibrate": ".calibration",
+        "crossovers": ".crossing",
+        "plot_errors": ".error_map_figure",
         "try_library": ".trial",
         "try_parameter": ".neighbours",
     },

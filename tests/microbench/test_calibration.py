@@ -183,11 +183,28 @@ def test_the_report_gives_the_errors_and_the_formulas(tmp_path: Path) -> None:
     assert "irrelevant: n * width" in told
 
 
+def test_the_report_says_where_the_fastest_implementation_changes(tmp_path: Path) -> None:
+    made = calibration.Calibration(["sort"], tmp_path, seed=1)
+    made.measure(quiet)
+    table = next(table for table in tables.report(made.data)[1].tables if "changes with n" in table.title)
+    assert [column.name for column in table.columns][:4] == ["width", "from n", "before", "fastest"]
+    for width, row in zip((8, 32), table.rows, strict=True):
+        found, size, before, after, seconds, low, high = row
+        assert (found, before, after) == (width, "first", "second")
+        assert isinstance(size, float | int)
+        assert size == pytest.approx(12_000, rel=0.1), "1 us + n ns are 10 us + n / 4 ns"
+        assert seconds == pytest.approx(13e-6, rel=0.1)
+        assert isinstance(low, float | int)
+        assert isinstance(high, float | int)
+        assert low <= size <= high
+
+
 def test_there_is_a_plot_of_the_choice_and_one_of_the_residuals_of_each_model(tmp_path: Path) -> None:
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
     described = {figure.id: figure for figure in plots.figures(made.data)}
-    assert list(described) == ["choice-toy-sort", "residuals-toy-sort-first", "residuals-toy-sort-second"]
+    residuals = ["residuals-toy-sort-first", "residuals-toy-sort-second"]
+    assert list(described) == ["choice-toy-sort", "errors-toy-sort", "timings-toy-sort", *residuals]
     found = {model.name: model for model in calibration.models(made.data)}
     x = np.array([1000.0, 10**6])
     model = found["toy sort/first"]

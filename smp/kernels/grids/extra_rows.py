@@ -88,13 +88,19 @@ def best_extra(
 
 def iteration_time(shape: Shape, sharing: Sequence[Rectangle], charges: Charges) -> float:
     """Return the time of an iteration without barriers: for each colour, the slowest processor in each phase."""
+    cells, exchanged = amounts(shape, sharing)
+    return charges.element * exchanged + charges.cell * cells
+
+
+def amounts(shape: Shape, sharing: Sequence[Rectangle]) -> tuple[int, int]:
+    """Return what an iteration is charged for: cells of a block in both halves, and elements copied in and out."""
 
     def longest(colour: int, outside: bool) -> int:
         return max(elements(mine.edges(shape, colour, outside=outside)) for mine in sharing)
 
     exchanged = sum(longest(1 - colour, True) + longest(colour, False) for colour in (RED, BLACK))
     largest = max(elements([mine.part(around=1)]) if mine.cells else 0 for mine in sharing)
-    return charges.element * exchanged + charges.cell * 2 * largest
+    return 2 * largest, exchanged
 
 
 def _best_along(n: int, blocks: int, time: Callable[[int], float]) -> int:

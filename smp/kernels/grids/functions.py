@@ -142,7 +142,8 @@ def relax(
 
     With models of this machine (``python -m smp.microbench --calibrate``), "auto" takes the number of streams and the
     depth that they predict to be the fastest, if cells times iterations are at least a million.  "program" takes the
-    layout that they predict to be the fastest.
+    layout that they predict to be the fastest, with the extra rows and columns of the outermost blocks that they
+    predict to be the best.
 
     Without models, "auto" makes sweeps on one stream if the grid is smaller than half a MiB.  On larger grids it makes
     passes of up to eight iterations, as deep as the cache has rows for.  From two million cells times iterations of a

@@ -23,6 +23,7 @@ from smp.selection.implementation import Implementation
 from smp.selection.kept import recalled
 from smp.selection.library import Library
 
+from .extra_choice import extra_arguments
 from .programs import relax_red_black
 from .terms import CELLS, GRIDS, memory, random_grid, sweep, times
 
@@ -47,9 +48,13 @@ def best_layout(shape: tuple[int, ...], kind: str, iterations: int, p: int) -> L
     Returns
     -------
     dict
-        Arguments ``layout`` and ``blocks`` of `relax_red_black`.
+        Arguments ``layout`` and ``blocks`` of `relax_red_black`, and ``extra_rows`` and ``extra_columns`` if the model
+        predicts that the outermost blocks should have more of them.
     """
-    return sharings(p)[layouts(kind, p).choose(*shape, iterations)]
+    library = layouts(kind, p)
+    name = library.choose(*shape, iterations)
+    layout, model = sharings(p)[name], library.models.get(name)
+    return layout if model is None else layout | extra_arguments(model.predict, shape, p, layout)
 
 
 def sharings(p: int) -> dict[str, Layout]:

@@ -1,6 +1,8 @@
 """The figures of a calibration: the implementation that is predicted to be fastest, and the errors of the models.
 
 choice-LIBRARY       after figures 4-7 and 4-14 of Brewer's thesis
+errors-LIBRARY       after figure 4-8: errors at the measured points, and wrong choices
+timings-LIBRARY      after figure 3-6: the histogram of all timings
 residuals-LIBRARY-IMPLEMENTATION, and residuals-SUITE-TASK of each model of a suite with a large error
 """
 
@@ -18,9 +20,11 @@ from smp._output.figure import Axis, Cells, Figure, Panel, Series
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.inputs import Input
 from smp.models.fit.model import Model
+from smp.selection.error_map_figure import errors_figure
 from smp.selection.suite import FORMAT as SUITE
 
 from ..output.format import Data
+from ..output.timings import timings_figure
 from .residuals import residual_figure
 
 CELLS = 240
@@ -42,6 +46,12 @@ def of_library(name: str, library: Data) -> Iterator[Figure]:
     suite = library["format"] == SUITE
     if len(found) > 1 and not suite:
         yield choice(name, found)
+        if (errors := errors_figure(name, found)) is not None:
+            yield errors
+    taken = [model.samples.raw for model in found.values() if model.samples is not None]
+    timings = timings_figure(f"timings-{_plain(name)}", name, [point for raw in taken for point in raw], unit="s")
+    if timings is not None and not suite:
+        yield timings
     for key, model in found.items():
         if suite and model.quality.mre <= TOLERATED:
             continue  # of the many models of a suite, only those that the report recommends to look at

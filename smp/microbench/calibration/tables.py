@@ -19,6 +19,7 @@ from smp.selection.suite import FORMAT as SUITE
 from ..output.format import Data
 from .kernels import models
 from .primitives.table import of_suite
+from .where_choices_change import crossover_table
 
 COLUMNS = (
     *(text("implementation"), counted("points fitted"), share("error")),
@@ -64,11 +65,13 @@ def poor(data: Data) -> list[str]:
 
 
 def _library(name: str, library: Any) -> Part:
-    made = [Model.from_json(model) for model in library["models"].values()]
+    found = {key: Model.from_json(model) for key, model in library["models"].items()}
+    made = list(found.values())
     rows: list[list[Cell]] = [
         [_short(model), one.count, one.mre_fit, one.verified, one.mre, one.worst]
         for model, one in ((model, model.quality) for model in made)
     ]
+<<<<<<< HEAD
     notes = [MEANING, *_guard(library.get("guard"))]
     return Part(name, [Table("", COLUMNS, rows, notes), *(Table(notes=[*_formula(model)]) for model in made)])
 
@@ -80,6 +83,11 @@ def _guard(found: Any) -> Iterator[str]:
     elif found is not None:
         least = f"{found['size']} = {found['from']:,.0f}"
         yield f"The models are asked from {least} on: below, a choice takes more than it saves."
+=======
+    changes = [crossover_table(found)] if len(found) > 1 else []
+    formulas = (Table(notes=[*_formula(model)]) for model in made)
+    return Part(name, [Table("", COLUMNS, rows, [MEANING]), *changes, *formulas])
+>>>>>>> figures
 
 
 def _formula(model: Model) -> Iterator[str]:

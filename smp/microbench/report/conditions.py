@@ -46,6 +46,8 @@ def _command(profile: Profile) -> str:
     if "mode" not in conditions:
         return ""
     words = ["python", "-m", "smp.microbench"]
+    if specification := conditions.get("specification"):
+        return shlex.join([*words, "--spec", str(specification.get("file"))])
     words += [f"--{conditions['mode']}"] if conditions["mode"] != "default" else []
     if conditions.get("ranks"):
         words += ["--machine", str(conditions["ranks"]).split()[0]]

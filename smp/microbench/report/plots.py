@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
@@ -15,7 +16,9 @@ from smp._runtime.kinds import host
 from smp._runtime.program.processor import Processor
 from smp.errors import MachineError
 
+from ..method.windows import WINDOW, per_operation
 from ..output.format import Data
+from ..output.timings import timings_figure
 from ..sections import SECTIONS
 
 EACH, MOST = 4, 4
@@ -47,6 +50,22 @@ def figures_of(profile: Data, name: str, samples: Mapping[str, NDArray[Any]] | N
     if section.drawn and profile.get(name):
         found = section.records().model_validate(profile[name])
         yield from section.part("plots", "figures")(found, (samples or {}).get(name))
+    if profile.get(name) and (histogram := _timings(name, section.title, (samples or {}).get(name))) is not None:
+        yield histogram
+
+
+def _timings(name: str, title: str, samples: NDArray[Any] | None) -> Figure | None:
+    """Describe the histogram of the windows of a section; None if it has none, or too few."""
+    names = () if samples is None else samples.dtype.names or ()
+    if samples is None or not set(WINDOW.names or ()) <= set(names):
+        return None
+    windows = samples[(samples["operations"] > 0) & (samples["wall_ns"] > samples["timer_ns"])]
+    keys = [field for field in names if field not in (WINDOW.names or ())]
+    points = np.unique(windows[keys], return_inverse=True)[1] if keys else np.zeros(len(windows), np.intp)
+    order = np.argsort(points, kind="stable")
+    ends = np.flatnonzero(np.diff(points[order])) + 1
+    times, clean = (np.split(each[order], ends) for each in (per_operation(windows), np.asarray(windows["flags"] == 0)))
+    return timings_figure(f"{name}-timings", title[0].upper() + title[1:], times, clean)
 
 
 def draw(profile: Data, samples: Mapping[str, NDArray[Any]] | None, folder: Path) -> list[Path]:
