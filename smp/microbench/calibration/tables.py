@@ -71,23 +71,21 @@ def _library(name: str, library: Any) -> Part:
         [_short(model), one.count, one.mre_fit, one.verified, one.mre, one.worst]
         for model, one in ((model, model.quality) for model in made)
     ]
-<<<<<<< HEAD
     notes = [MEANING, *_guard(library.get("guard"))]
-    return Part(name, [Table("", COLUMNS, rows, notes), *(Table(notes=[*_formula(model)]) for model in made)])
+    changes = [crossover_table(found)] if len(found) > 1 else []
+    formulas = (Table(notes=[*_formula(model)]) for model in made)
+    return Part(name, [Table("", COLUMNS, rows, notes), *changes, *formulas])
 
 
 def _guard(found: Any) -> Iterator[str]:
     """Return a line on the size from which the models are asked, if the calibration has determined it."""
-    if found is not None and found["from"] is None:
+    if found is None:
+        return
+    if found["from"] is None:
         yield "The models are not asked: at no size does a choice save more than it takes."
-    elif found is not None:
+    else:
         least = f"{found['size']} = {found['from']:,.0f}"
         yield f"The models are asked from {least} on: below, a choice takes more than it saves."
-=======
-    changes = [crossover_table(found)] if len(found) > 1 else []
-    formulas = (Table(notes=[*_formula(model)]) for model in made)
-    return Part(name, [Table("", COLUMNS, rows, [MEANING]), *changes, *formulas])
->>>>>>> figures
 
 
 def _formula(model: Model) -> Iterator[str]:
