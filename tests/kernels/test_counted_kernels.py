@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sampled import each
 
 import smp
 import smp.kernels
@@ -17,6 +18,7 @@ from smp.kernels.grids import blocked, by_blocks, red_black
 from smp.kernels.lists import fast, helman_jaja, lists, reid_miller, sampling, serial, sublists, wyllie
 from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
+from smp.kernels.sorting.by_vectors import in_place
 
 ALEWIFE = smp.machines.load("alewife")
 NOT_DECLARED = ALEWIFE.replace("loops", {})
@@ -67,6 +69,9 @@ def cases() -> Iterator[Case]:
     splitters = np.sort(small[:15])
     yield by_messages.processors_of, (small, splitters, np.empty(N, np.int64), np.zeros(16, np.int32))
     yield by_messages.sort_here, (small.copy(),)
+    yield in_place.split_block, (images.copy(), 0, N, np.uint64(1 << 31))
+    yield in_place.exchange, (images.copy(), 0, N // 2, N // 2)
+    yield in_place.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
     yield keys._to_images, (images, rule, np.empty(N, np.uint64))
     yield keys._to_bits, (images, rule, np.empty(N, np.uint64))
 
@@ -110,7 +115,9 @@ def test_the_cases_are_all_loops_over_local_data_of_the_kernels() -> None:
     assert {loop for loop, _ in CASES} == loops_of_kernels()
 
 
-@pytest.mark.parametrize(("loop", "args"), CASES, ids=[f"{k}-{loop.__name__}" for k, (loop, _) in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("loop", "args"), each(4, CASES), ids=[f"{k}-{loop.__name__}" for k, (loop, _) in enumerate(CASES)]
+)
 def test_a_loop_is_charged_and_computes_what_it_computes_on_the_host(loop: Any, args: Any) -> None:
     work = Priced(NOT_DECLARED)
     plain, first, second = (copy.deepcopy(args) for _ in range(3))

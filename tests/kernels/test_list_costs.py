@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.machines import Machines
+from support.sampled import each
 
 import smp
 from smp.kernels import (
@@ -88,7 +89,7 @@ def test_costs_of_a_scan_equal_the_closed_form(machine: smp.Machine, n: int) -> 
     np.testing.assert_array_equal(recorded(run), scan.cost(n, machine.size))
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 41])
+@pytest.mark.parametrize("n", each(2, [0, 2, 1, 3, 41, 10]))
 @pytest.mark.parametrize("program", [rank_wyllie_cells, rank_wyllie_streams, rank_reid_miller_streams])
 def test_costs_of_programs_on_streams_equal_the_closed_form(machine: smp.Machine, program: Any, n: int) -> None:
     costs = ran(machine, program, order_of(n, 3), streams=2)

@@ -48,8 +48,8 @@ def with_models(library: Library, terms: Mapping[str, str]) -> Library:
 
 
 @pytest.fixture(autouse=True)
-def no_models() -> Iterator[None]:
-    """Every test begins and ends without models."""
+def no_models(without_vectors: None) -> Iterator[None]:
+    """Every test begins and ends without models, and runs as on a CPU without vector instructions."""
     caches = choice._sort_library, choice._argsort_library, programs._program_library
     for cache in caches:
         cache.cache_clear()

@@ -203,7 +203,7 @@ def test_out_may_be_any_array(algorithm: str, kind: str) -> None:
             [1.5, 2.5],
             {"algorithm": "quick"},
             ValueError,
-            "unknown algorithm 'quick'; choose one of auto, numpy, partition, halves",
+            "unknown algorithm 'quick'; choose one of auto, numpy, partition, vectors",
         ),
         ([[1, 2]], {}, ValueError, r"one-dimensional array, not one of shape \(1, 2\)"),
         (7, {}, ValueError, r"shape \(\)"),
@@ -270,7 +270,9 @@ def shapes(n: int) -> dict[str, Array]:
         ("two scales", "partition"),
     ],
 )
-def test_auto_takes_the_form_that_pays(shape: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_the_form_that_pays(
+    shape: str, way: str, without_vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All forms give the same result; a wrong choice shows only in the functions that are called."""
     taken = set()
 
@@ -330,7 +332,7 @@ def test_there_is_no_pivot_if_it_would_split_unevenly() -> None:
     assert pivot_of(np.repeat([0.0, 1.0], [30, 70])) is not None
 
 
-def test_arrays_of_medium_length_are_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_of_medium_length_are_halved(without_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
 
     def noted(*args: Any) -> Any:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import each
 
 import smp
 from smp._runtime.program.superstep import Superstep
@@ -26,7 +27,7 @@ from smp.kernels.sorting.sample import SLACK, TRIES, sort_sample
 Keys = NDArray[Any]
 PROGRAMS: list[Callable[..., None]] = [sort_radix, sort_sample, sort_column]
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-LENGTHS = [0, 1, 2, 3, 4, 5, 8, 13, 24, 25, 49, 100, 144, 250, 999, 1000]
+LENGTHS = [0, 1, 2, 5, 24, 25, 144, 1000]
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 5])
@@ -185,7 +186,7 @@ def test_tuning_never_changes_the_order(
 
 @every_program
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape", ["random", "ordered", "reversed", "equal", "few", "skewed"])
+@pytest.mark.parametrize("shape", each(3, ["random", "ordered", "reversed", "few", "equal", "skewed"]))
 def test_every_program_sorts_longer_arrays(
     two: smp.Machine, program: Callable[..., None], dtype: np.dtype[Any], shape: str
 ) -> None:

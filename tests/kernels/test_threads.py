@@ -98,7 +98,9 @@ def test_a_form_that_is_named_uses_all_threads(used: list[int], threads: int) ->
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_auto_uses_all_threads_for_much_work_and_one_for_little(used: list[int], threads: int) -> None:
+def test_auto_uses_all_threads_for_much_work_and_one_for_little(
+    used: list[int], without_vectors: None, threads: int
+) -> None:
     keys = np.random.default_rng(0).random(LONG)
     grid = np.zeros((2000, LONG // 2000))
     for work in (

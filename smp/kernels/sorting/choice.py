@@ -1,6 +1,7 @@
 """Libraries from which sort and argsort choose among the forms that run in this process, see `smp.selection.library`.
 
-    keys  --look-->  n, bits, rare, order, below, width  --models-->  numpy, counting, halves, partition
+    keys  --look-->  n, bits, rare, order, below, width  --models-->  numpy, counting, vectors
+                                                                      without the instructions: halves, partition
 
 There is one library for each size and kind of keys and each number of streams.  Unsigned integers share the library of
 signed ones.
@@ -21,9 +22,19 @@ from smp.selection.kept import recalled
 from smp.selection.library import Library
 
 from ..in_process import streams_for
+from .by_vectors import vectors
 from .counting import WIDEST, range_around
 from .data import LOOPS, sort_data
-from .fast import KEYS_A_COUNTER, LEAST_BITS, WORTH_HALVING, WORTH_PARTS, WORTH_RANKING, argsort_fast, sort_fast
+from .fast import (
+    KEYS_A_COUNTER,
+    LEAST_BITS,
+    WORTH_HALVING,
+    WORTH_PARTS,
+    WORTH_RANKING,
+    WORTH_VECTORS,
+    argsort_fast,
+    sort_fast,
+)
 from .keys import Keys
 from .sampling import Look, distinct_bits, look, rare_share, share_below, unevenness
 
@@ -112,7 +123,7 @@ class Request:
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of sort for keys of a type, with the models that are stored for it, if there are any."""
-    return _sort_library(_kind(dtype), streams)
+    return _sort_library(_kind(dtype), streams, vectors.has_vectors())
 
 
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
@@ -123,7 +134,7 @@ def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
 def libraries(streams: int | None = None) -> list[Library]:
     """Return the libraries to calibrate for a number of streams, by default as many as there are CPUs."""
     count = streams_for(None) if streams is None else streams
-    made = [_sort_library(kind, count) for kind in KINDS]
+    made = [_sort_library(kind, count, vectors.has_vectors()) for kind in KINDS]
     return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
 
 
@@ -132,29 +143,34 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 @functools.cache
-def _sort_library(kind: str, streams: int) -> Library:
+def _sort_library(kind: str, streams: int, by_vectors: bool) -> Library:
     integers, narrow = kind.startswith("int"), f"width <= n and width < {WIDEST}"
     made = Library(
         f"sort[{kind}, {streams} streams]",
         INPUTS | WIDTH if integers else INPUTS,
         Request.inputs,
         setup=_setup(kind),
-        rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams),
+        rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors),
         points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
-        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, "numpy"),
+        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, "vectors alone" if by_vectors else "numpy"),
     )
 
     def add(name: str, algorithm: str, threads: int, terms: list[str], when: str = "") -> None:
         function = functools.partial(Request.sort, algorithm=algorithm, streams=threads)
         made.add(Implementation(name, function, [*terms, _mapped(kind)], when))
 
-    add("numpy", "numpy", 1, [*PASSES, "n * log2(n) * (1 - rare)", "max(0, n - 262144)", "min(n, 1000)"])
+    splits = [*PASSES, "n * log2(n) * (1 - rare)", "max(0, n - 262144)", "min(n, 1000)"]
+    add("numpy", "numpy", 1, splits)
+    if by_vectors:
+        add("vectors alone", "vectors", 1, splits)
     if integers:
         add("counting alone", "counting", 1, COUNTS, narrow)
     if integers and streams > 1:
         add("counting", "counting", streams, COUNTS, f"n >= {1 << 16} and {narrow}")
-    if streams > 1:
+    if by_vectors and streams > 1:
+        add("vectors", "vectors", streams, splits, f"n >= {1 << 16}")
+    elif streams > 1:
         add("halves", "halves", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
         add("partition", "partition", streams, PARTS, f"n >= {1 << 18} and bits >= 1")
     return recalled(made)
@@ -190,13 +206,25 @@ def _mapped(kind: str) -> str:
 
 
 def _rule_of_sort(
-    octets: int, streams: int, n: float, bits: float, rare: float, order: float, below: float, width: float = math.inf
+    octets: int,
+    streams: int,
+    by_vectors: bool,
+    n: float,
+    bits: float,
+    rare: float,
+    order: float,
+    below: float,
+    width: float = math.inf,
 ) -> str:
     """Return the algorithm that `sort_fast` takes for "auto", as far as these numbers show it."""
-    if streams == 1 or n * octets < WORTH_HALVING or bits < LEAST_BITS:
+    if by_vectors and n * octets < WORTH_VECTORS:
         return "numpy"
-    if width * KEYS_A_COUNTER <= n:
+    if streams == 1 or n * octets < WORTH_HALVING or (bits < LEAST_BITS and not by_vectors):
+        return "vectors alone" if by_vectors else "numpy"
+    if width * KEYS_A_COUNTER <= n and bits >= LEAST_BITS:
         return "counting"
+    if by_vectors:
+        return "vectors"
     return "halves" if n * octets < WORTH_PARTS else "partition"
 
 

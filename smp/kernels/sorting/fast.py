@@ -4,6 +4,7 @@
     counting    see `smp.kernels.sorting.counting`
     partition   see `smp.kernels.sorting.parts`; then NumPy sorts the parts, as many at a time as there are streams
     halves      see `smp.kernels.sorting.halves`; the same with two parts: for arrays of middle length
+    vectors     see `smp.kernels.sorting.by_vectors.in_place`; replaces the two above if the CPU has the instructions
 
 NumPy's sort does not hold the interpreter lock.  Its vector instructions sort a part that lies in a core's cache in
 about half the time per key that a long array takes.
@@ -16,6 +17,8 @@ from functools import partial
 
 import numpy as np
 
+from .by_vectors import vectors
+from .by_vectors.in_place import sort_by_vectors
 from .counting import range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
@@ -26,6 +29,8 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_RANKING = 1 << 20
 """Bytes of keys from which "auto" may take parts instead of NumPy's argsort."""
+WORTH_VECTORS = 1 << 15
+"""Bytes of keys from which "auto" takes vectors instead of NumPy's sort, if the CPU has the instructions."""
 KEYS_A_COUNTER = 4
 """Number of keys for each integer in the range from which counting pays."""
 PART_BYTES = 1 << 17
@@ -48,9 +53,9 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
         Receives the result; it may share memory with the keys.
     streams : int
         Number of streams.
-    algorithm : {"auto", "numpy", "halves", "partition", "counting"}
-        "auto" is the rule that `smp.kernels.sort` follows without models.  If the range turns out to be wide, halves
-        replace counting.  If too many keys are equal, NumPy's sort replaces halves and parts.
+    algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting"}
+        "auto" is the rule that `smp.kernels.sort` follows without models.  If the range turns out to be wide, vectors
+        or halves replace counting.  If too many keys are equal, NumPy's sort replaces halves and parts.
     sample : ndarray of shape (s,), optional
         Some of the keys, ascending, if they have already been looked at.
     """
@@ -58,10 +63,16 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
         sample = look(keys).sample if sample is None else sample
         if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
             return
+        if vectors.has_vectors() and algorithm in ("auto", "counting"):
+            sort_by_vectors(keys, out, streams)
+            return
         move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm)
         if move:
             _sort_parts(keys, out, streams, move)
             return
+    if algorithm == "vectors" or (algorithm == "auto" and keys.nbytes >= WORTH_VECTORS and vectors.has_vectors()):
+        sort_by_vectors(keys, out, streams)
+        return
     if out is not keys:  # NumPy does not see every overlap of strided arrays
         np.copyto(out, keys.copy() if np.may_share_memory(keys, out) else keys)
     out.sort()

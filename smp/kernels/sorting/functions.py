@@ -1,7 +1,8 @@
 """Sorting of plain NumPy arrays, with a choice of algorithm and of the place where it runs.
 
     numpy        np.sort                                             in the calling thread
-    partition    keys moved into parts, which NumPy sorts            on streams of the calling process
+    vectors      split in place by pivots, by vector instructions    on streams of the calling process
+    partition    keys moved into parts, which NumPy sorts            the same
     halves       the same with two parts                             the same
     counting     integers of a narrow range, counted                 the same
     radix        by digits, the lowest first                         on the processors of a machine
@@ -22,18 +23,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smp import Machine
+from smp.errors import Unsupported
 from smp.selection.library import Library
 
 from ..in_process import check_threads, opened, streams_for
+from .by_vectors import vectors
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, argsort_fast, repeats, sort_fast
+from .fast import MOST_KEYS, WORTH_VECTORS, argsort_fast, repeats, sort_fast
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .programs import ProgramRequest, program_library
 
 ARGSORTS = ("auto", "numpy", "partition")
-HERE = (*ARGSORTS, "halves", "counting")
+HERE = (*ARGSORTS, "vectors", "halves", "counting")
 LEAST = 1 << 16
 """Bytes of keys below which NumPy sorts them, whatever a calibration has found: even to ask for it would take time."""
 _NATIVE = frozenset(DTYPES)
@@ -57,14 +60,16 @@ def sort(
         Machine on which SPMD programs run; the fast forms use as many streams of the calling process as it has
         processors.  By default the machine of the enclosing ``with`` block.  Without one, the fast forms use all CPUs,
         and a program runs on a machine that is opened for the call.
-    algorithm : {"auto", "numpy", "halves", "partition", "counting", "radix", "sample", "column", "program"}
-        "auto" is "numpy" for few keys.  For more, models of this machine choose among "numpy", "halves", "partition"
-        and "counting".  They predict the fastest from the number of keys and a look at up to 1024 of them.  ``python -m
-        smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth asking.
+    algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting", "radix", "sample", "column", "program"}
+        "auto" is "numpy" for few keys.  For more, models of this machine choose among "numpy", "counting" and the
+        others that run in this process: "vectors" if the CPU has AVX-512, else "halves" and "partition".  They predict
+        the fastest from the number of keys and a look at up to 1024 of them.  ``python -m smp.microbench --calibrate``
+        makes them, and determines from which number of keys on they are worth asking.
 
-        Without models, "auto" follows a rule.  It is "numpy" below 3 MiB of keys, on one CPU, and if a sample has few
-        distinct keys or most of them in a few clusters.  It is "counting" if the range of the sample is narrow.
-        Otherwise it is "halves" below 16 MiB and "partition" above.
+        Without models, "auto" follows a rule.  From 3 MiB of keys on, it is "counting" if the range of a sample is
+        narrow.  With AVX-512, it is "numpy" below 32 KiB, and otherwise "vectors".  Without, it is "numpy" below 3 MiB,
+        on one CPU, and if a sample has few distinct keys or most of them in a few clusters.  Otherwise it is "halves"
+        below 16 MiB and "partition" above.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -90,12 +95,15 @@ def sort(
         The keys are not one-dimensional, there is no such algorithm, ``out`` has another length or is read-only, or the
         range of the keys is too wide for "counting".  Also if ``threads`` is not from 1 to 256, if it is given with an
         SPMD program, or if it is more than 1 with "numpy".
+    Unsupported
+        The algorithm is "vectors" and the CPU has no AVX-512.
 
     Notes
     -----
-    Most forms need hardly any memory in addition to the keys and the result.  "partition" and "halves" need a copy of
-    the keys if ``out`` is strided, in the other byte order, or shares memory with the keys.  "halves" also needs one if
-    the keys are strided or in the other byte order.  A program needs two or three copies.
+    Most forms need hardly any memory in addition to the keys and the result.  "vectors", "partition" and "halves" need
+    a copy of the keys if ``out`` is strided, in the other byte order, or shares memory with the keys.  "vectors" does
+    not need it if ``out`` is the keys themselves.  "halves" also needs one if the keys are strided or in the other byte
+    order.  A program needs two or three copies.
 
     Examples
     --------
@@ -109,6 +117,8 @@ def sort(
         return made
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
     check_threads(threads, f"algorithm={algorithm!r}", algorithm in HERE, algorithm == "numpy")
+    if algorithm == "vectors" and not vectors.has_vectors():
+        raise Unsupported('algorithm="vectors" needs a CPU with AVX-512, and this one has none: use "auto"')
     result = np.empty(len(given), given.dtype.newbyteorder("=")) if out is None else _checked_out(out, given)
     if algorithm in FORMS or algorithm == "program":
         _run(algorithm, given, result, machine)
@@ -175,6 +185,8 @@ def _is_short(
     """Return True for a short array that NumPy takes as it is, so that no time is spent on anything else."""
     if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in _NATIVE:
         return False
+    if library is sort_library and vectors.has_vectors():
+        return keys.nbytes < WORTH_VECTORS
     return keys.nbytes < LEAST or len(keys) < library(keys.dtype, streams_for(machine)).worth
 
 
@@ -223,7 +235,7 @@ def _sort(keys: Keys, out: Keys, streams: int) -> None:
         if library.models and len(keys) >= library.worth:
             library(Request(keys, out))
             return
-    sort_fast(keys, out, 1 if repeats(keys) else streams, "auto")
+    sort_fast(keys, out, 1 if not vectors.has_vectors() and repeats(keys) else streams, "auto")
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:

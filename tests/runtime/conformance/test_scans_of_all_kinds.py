@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sampled import each
 
 import smp
 from smp import ARRAY, ELEMENT, NONE
@@ -132,7 +133,7 @@ def drawn(dtype: str, n: int, rank: int) -> Any:
         return made.astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", each(3, DTYPES))
 def test_every_operator_forwards_and_backwards_with_and_without_the_own_value(machines: Machines, dtype: str) -> None:
     kind = np.dtype(dtype)
     lengths = (3, LONG // kind.itemsize * 8)

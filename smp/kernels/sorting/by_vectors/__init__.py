@@ -1,0 +1,1 @@
+"""Sorting in place with vector instructions, on CPUs that have them."""

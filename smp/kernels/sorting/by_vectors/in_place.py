@@ -1,0 +1,315 @@
+"""Sort keys in place: split them by pivots, with vectors, until a few are left, which a sorting network sorts.
+
+    0                                    n
+    │ stream 0        │ stream 1         │    each stream splits a block by the same pivot
+    │ low    │ high   │ low     │ high   │
+    │ low             │ high             │    keys on the wrong side change places
+    │ 0               │ 1                │    the same with half of the streams, until each part has one stream
+      then every stream takes a part, splits it, puts one half back, and so on; a part that fits a core's cache it
+      sorts alone
+
+No memory is needed beyond a few vectors.  A key is read and written once for each halving, until the part fits the
+cache.
+
+    [free │ unread ............. unread │ free]     a block while it is split: as many places are free as two vectors
+     left                              right        have; the vector to read next is taken from the side with fewer free
+                                                    places, so that there is always room for a vector on both sides
+
+A pivot is the median of some keys.  If no key is above it, it is the largest key: those that equal it are set aside.  A
+part whose pivots were bad again and again is left to NumPy, so that the time is never quadratic.
+
+Sources: Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, for the splitting in place; Tsigas and
+Zhang, A simple, fast parallel implementation of quicksort, for the order of the phases.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp import inline, local
+from smp._runtime.program.processor import share
+
+from ...in_process import side_by_side
+from ..keys import Keys
+from ..parts import is_plain
+from .vectors import MOST_VECTORS, VECTOR, sort_few, split_vector
+
+CHUNK_BYTES = 1 << 18
+"""Bytes of a part that one stream sorts alone, in its core's cache."""
+WORTH_BYTES = 1 << 20
+"""Bytes from which several streams split a part together."""
+_MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
+_LANES = VECTOR // 4  # of the shortest keys
+Range = tuple[int, int]
+Call = Callable[[], object]
+Numbers = NDArray[np.int64]
+
+
+@inline
+def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Any:
+    """Return the median of some keys between two places; NaN if half of them are."""
+    count = 9 if high - low < 1024 else len(some)
+    step = (high - low) // count
+    for i in range(count):
+        some[i] = keys[low + step // 2 + i * step]
+    sort_few(some, 0, count)
+    return some[count // 2]
+
+
+@inline
+def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys) -> int:
+    """Move the keys up to the pivot to the front; return the place of the first of the others.
+
+    There are keys for two vectors at least; ``kept`` has room for those of three.
+    """
+    lanes = VECTOR // keys.itemsize
+    end = low + (high - low) // lanes * lanes
+    rest = high - end  # keys that fill no vector
+    kept[:rest] = keys[end:high]
+    kept[rest : rest + lanes] = keys[low : low + lanes]
+    kept[rest + lanes : rest + 2 * lanes] = keys[end - lanes : end]
+    unread, stop, left, right = low + lanes, end - lanes, low, end
+    while unread < stop:
+        if unread - left <= right - stop:
+            at = unread
+            unread += lanes
+        else:
+            stop -= lanes
+            at = stop
+        count = split_vector(keys, at, left, right, pivot)
+        left += count
+        right -= lanes - count
+    moved = min(rest, end - right)  # the others reach up to ``high``
+    for i in range(moved):
+        keys[high - 1 - i] = keys[right + i]
+    right = right + moved if moved == rest else high - moved
+    for i in range(rest + 2 * lanes):
+        key = kept[i]
+        if key <= pivot:
+            keys[left] = key
+            left += 1
+        else:
+            right -= 1
+            keys[right] = key
+    return left
+
+
+@inline
+def less_first(keys: Keys, low: int, high: int, pivot: Any) -> int:
+    """Move the keys below the pivot to the front; return their end."""
+    end = low
+    for i in range(low, high):
+        key = keys[i]
+        if key < pivot:
+            keys[i] = keys[end]
+            keys[end] = key
+            end += 1
+    return end
+
+
+@local(
+    name="sorting.split",
+    terms={"key": "max(high - low, 0)"},
+    cost="(2 * load + 2 * store + 4 * int) * max(high - low, 0)",
+)
+def split_block(keys: Keys, low: int, high: int, pivot: Any) -> int:
+    """Split a block by a pivot; see `split`."""
+    return split(keys, low, high, pivot, np.empty(3 * _LANES, keys.dtype))
+
+
+@local(name="sorting.exchange", terms={"key": "count"}, cost="(2 * load + 2 * store + int) * count")
+def exchange(keys: Keys, first: int, other: int, count: int) -> None:
+    """Exchange the keys of two ranges."""
+    for i in range(count):
+        keys[first + i], keys[other + i] = keys[other + i], keys[first + i]
+
+
+_HALVINGS = "max(high - low, 0) * log2(max(high - low, 0) + 2)"
+
+
+@local(name="sorting.part", terms={"halving": _HALVINGS}, cost=f"(load + store + 2 * int) * {_HALVINGS}")
+def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
+    """Sort the keys between two places, but for some ranges.
+
+    Parameters
+    ----------
+    keys : plain ndarray of one of `smp.kernels.sorting.keys.DTYPES`
+    low, high : int
+    left : int64 array (ranges, 2)
+        Receives the ranges that are not sorted yet, because their pivots were bad.
+
+    Returns
+    -------
+    int
+        Number of these ranges.
+    """
+    few = MOST_VECTORS * (VECTOR // keys.itemsize)
+    kept, some = np.empty(3 * _LANES, keys.dtype), np.empty(31, keys.dtype)
+    ranges = np.empty((96, 3), np.int64)  # the longer half waits, so there are fewer of them than bits in a length
+    tries, length = 10, high - low
+    while length > 0:
+        tries, length = tries + 2, length >> 1
+    ranges[0, 0], ranges[0, 1], ranges[0, 2] = low, high, tries
+    waiting, count = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        a, b, tries = ranges[waiting, 0], ranges[waiting, 1], ranges[waiting, 2]
+        if b - a <= few:
+            sort_few(keys, a, b - a)
+            continue
+        pivot = pivot_of(keys, a, b, some)
+        if tries == 0 or pivot != pivot:
+            if count == len(left):  # all of it, then
+                left[0, 0], left[0, 1] = low, high
+                return 1
+            left[count, 0], left[count, 1] = a, b
+            count += 1
+            continue
+        middle = split(keys, a, b, pivot, kept)
+        if middle == b:  # the others equal the pivot
+            ranges[waiting, 0], ranges[waiting, 1] = a, less_first(keys, a, b, pivot)
+            ranges[waiting, 2] = tries - 1
+            waiting += 1
+            continue
+        longer = np.int64(middle - a < b - middle)  # 1 if that is the second one
+        for k in range(2):
+            second = longer == k  # the longer one first
+            ranges[waiting, 0] = middle if second else a
+            ranges[waiting, 1] = b if second else middle
+            ranges[waiting, 2] = tries - 1
+            waiting += 1
+    return count
+
+
+def sort_by_vectors(keys: Keys, out: Keys, streams: int) -> None:
+    """Sort keys into ``out``, with NaN last; the arrays are as for `smp.kernels.sorting.fast.sort_fast`."""
+    place = out if is_plain(out) else np.empty(len(keys), keys.dtype.newbyteorder("="))
+    if not _is_same(keys, place):
+        given = keys.copy() if np.may_share_memory(keys, place) else keys
+        count = streams if keys.nbytes > CHUNK_BYTES else 1
+        blocks = [share(len(keys), k, count) for k in range(count)]
+        side_by_side(*(partial(np.copyto, place[block], given[block]) for block in blocks))
+    sort_in_place(place, streams)
+    if place is not out:
+        np.copyto(out, place)
+
+
+def _is_same(keys: Keys, place: Keys) -> bool:
+    return keys is place or (
+        keys.ctypes.data == place.ctypes.data and keys.strides == place.strides and keys.dtype == place.dtype
+    )
+
+
+def sort_in_place(keys: Keys, streams: int) -> None:
+    """Sort keys in place, with NaN last.
+
+    Parameters
+    ----------
+    keys : plain ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`
+    streams : int
+        Number of streams.
+    """
+    parts = _Parts(keys)
+    for low, high in _split_together(keys, streams):
+        parts.put(low, high)
+    side_by_side(*[parts.sort] * (streams if len(keys) * keys.itemsize > CHUNK_BYTES else 1))
+
+
+def _split_together(keys: Keys, streams: int) -> list[Range]:
+    """Split the keys, on all streams, into about as many parts as there are streams."""
+    done: list[Range] = []
+    todo = [(0, len(keys), streams)]
+    while todo:
+        alone = [one for one in todo if one[2] == 1 or (one[1] - one[0]) * keys.itemsize < WORTH_BYTES]
+        done += [one[:2] for one in alone]
+        todo = [part for one in todo if one not in alone for part in _halved(keys, *one)]
+    return done
+
+
+def _halved(keys: Keys, low: int, high: int, streams: int) -> list[tuple[int, int, int]]:
+    """Split a range on some streams; return its halves and their numbers of streams."""
+    pivot = _median(keys, low, high)
+    if pivot != pivot:
+        return [(low, high, 1)]
+    blocks = [share(high - low, k, streams) for k in range(streams)]
+    ranges = [(low + block.start, low + block.stop) for block in blocks]
+    ends = side_by_side(*(partial(split_block, keys, a, b, pivot) for a, b in ranges))
+    middle = low + sum(end - a for (a, _), end in zip(ranges, ends, strict=True))
+    if middle == high:
+        return [(low, high, 1)]
+    if calls := _exchanges(keys, ranges, ends, middle, streams):
+        side_by_side(*calls)
+    first = min(max(1, round(streams * (middle - low) / (high - low))), streams - 1)
+    return [(low, middle, first), (middle, high, streams - first)]
+
+
+def _median(keys: Keys, low: int, high: int) -> Any:
+    """Return the median of 255 keys."""
+    return np.sort(keys[low : high : (high - low) // 255])[127]
+
+
+def _exchanges(keys: Keys, ranges: list[Range], ends: list[int], middle: int, streams: int) -> list[Call]:
+    """Return calls that exchange the keys on the wrong side of the middle, about equally many in each."""
+    blocks = list(zip(ranges, ends, strict=True))
+    high = [(end, min(b, middle)) for (_, b), end in blocks if end < min(b, middle)]
+    low = [(max(a, middle), end) for (a, _), end in blocks if max(a, middle) < end]
+    most = -(-sum(b - a for a, b in high) // streams)
+    calls: list[Call] = []
+    while high:
+        (a, b), (c, d) = high.pop(), low.pop()
+        count = min(b - a, d - c, most)
+        calls.append(partial(exchange, keys, a, c, count))
+        high += [(a + count, b)] * (a + count < b)
+        low += [(c + count, d)] * (c + count < d)
+    return calls
+
+
+class _Parts:
+    """Parts that are still to be sorted, from which every stream takes one and to which it may add others."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._todo: list[Range] = []
+        self._unsorted = 0  # parts that wait or are being sorted
+        self._changed = threading.Condition()
+
+    def put(self, low: int, high: int) -> None:
+        with self._changed:
+            self._todo.append((low, high))
+            self._unsorted += 1
+            self._changed.notify()
+
+    def sort(self) -> None:
+        """Sort parts until none is left; a stream that finds none waits only for those that are being sorted."""
+        while part := self._next():
+            try:
+                self._sort(*part)
+            finally:
+                with self._changed:
+                    self._unsorted -= 1
+                    if not self._unsorted:
+                        self._changed.notify_all()
+
+    def _next(self) -> Range | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._todo or not self._unsorted)
+            return self._todo.pop() if self._todo else None
+
+    def _sort(self, low: int, high: int) -> None:
+        keys = self._keys
+        while (high - low) * keys.itemsize > CHUNK_BYTES:
+            pivot = _median(keys, low, high)
+            middle = split_block(keys, low, high, pivot) if pivot == pivot else high
+            if middle == high:
+                break
+            self.put(middle, high)
+            high = middle
+        left = np.empty((_MOST_LEFT, 2), np.int64)
+        for a, b in left[: sort_part(keys, low, high, left)].tolist():
+            keys[a:b].sort()

@@ -1,0 +1,66 @@
+"""Split keys by a pivot, and sort a few of them, with vectors of 64 bytes.
+
+    keys      5 9 2 7 1 8 6 3      a vector of eight lanes, pivot 5
+    packed    5 2 1 3 9 7 8 6      those up to the pivot first, then the others, both in order
+    stored    at the left end and at the right end of the free places: the others are stored over on the left, and
+              those up to the pivot on the right
+
+A register is packed by two instructions, and the whole vector is stored twice.  Storing only the chosen lanes would do
+the same, but takes many times as long on some CPUs.
+
+The functions here define the results.  In compiled loops, the vector code of ``instructions`` replaces them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from smp._runtime.loops.compiler import imported_with_numba
+
+from ..keys import Keys
+
+VECTOR = 64
+"""Bytes of a vector."""
+MOST_VECTORS = 16
+"""Vectors that `sort_few` sorts at most."""
+
+
+def split_vector(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
+    """Read a vector of keys and store it twice: from ``left`` on, and up to ``right``; return how many keys come first.
+
+    The keys up to the pivot come first, then the others and NaN.
+
+    Parameters
+    ----------
+    keys : plain array of one of `smp.kernels.sorting.keys.DTYPES`
+    at, left, right : int
+        Place of the vector, first of the places on the left, and end of those on the right.
+    pivot : of the keys' dtype
+    """
+    lanes = VECTOR // keys.itemsize
+    some = keys[at : at + lanes].copy()
+    first = some <= pivot
+    low, high = some[first], some[~first]
+    for start in (left, right - lanes):
+        keys[start : start + len(low)], keys[start + len(low) : start + lanes] = low, high
+    return len(low)
+
+
+def sort_few(keys: Keys, first: int, count: int) -> None:
+    """Sort ``count`` keys from the place ``first`` on, at most `MOST_VECTORS` vectors of them, NaN last."""
+    keys[first : first + count].sort()
+
+
+@functools.cache
+def has_vectors() -> bool:
+    """Return True if the CPU has the instructions, and if loops are compiled for this CPU."""
+    if os.getenv("NUMBA_CPU_NAME") or os.getenv("NUMBA_CPU_FEATURES"):
+        return False
+    from llvmlite.binding import get_host_cpu_features
+
+    return bool(get_host_cpu_features().get("avx512f"))
+
+
+imported_with_numba(f"{__package__}.instructions")

@@ -1,0 +1,225 @@
+"""Sorting in place with vectors, against NumPy's sort.  The tests need a CPU that has the instructions."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as of_numpy
+from numpy.typing import NDArray
+
+import smp
+from smp.kernels.sorting import choice, fast
+from smp.kernels.sorting.by_vectors import in_place, vectors
+from smp.kernels.sorting.by_vectors.in_place import sort_in_place, sort_part, split_block
+from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, VECTOR, sort_few, split_vector
+from smp.kernels.sorting.functions import sort
+from smp.kernels.sorting.keys import DTYPES
+from smp.selection.library import Library
+
+Keys = NDArray[Any]
+needs_vectors = pytest.mark.skipif(not vectors.has_vectors(), reason="the CPU has no AVX-512")
+every_type = pytest.mark.parametrize("dtype", DTYPES, ids=str)
+
+
+@smp.local
+def split_one(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
+    return split_vector(keys, at, left, right, pivot)
+
+
+@smp.local
+def sort_some(keys: Keys, first: int, count: int) -> None:
+    sort_few(keys, first, count)
+
+
+def drawn(dtype: np.dtype[Any], n: int, seed: int = 1) -> Keys:
+    """Return keys over the whole range of a type; of floats, some are infinite or NaN with either sign."""
+    rng = np.random.default_rng(seed)
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, n, dtype, endpoint=True)
+    made = (rng.standard_normal(n) * 10.0 ** rng.integers(-30, 30, n)).astype(dtype)
+    for k, special in enumerate((np.inf, -np.inf, np.nan, np.copysign(np.nan, -1.0), 0.0, -0.0)):
+        made[k::50] = special
+    return made
+
+
+def same(found: Keys, expected: Keys) -> bool:
+    return np.array_equal(found, expected, equal_nan=expected.dtype.kind == "f")
+
+
+@needs_vectors
+@every_type
+def test_vector_code_splits_as_its_definition_does(dtype: np.dtype[Any]) -> None:
+    lanes = VECTOR // dtype.itemsize
+    keys = drawn(dtype, 4 * lanes)
+    for pivot in (*keys[:lanes], keys[~(keys != keys)].max()):
+        ours, defined = keys.copy(), keys.copy()
+        assert split_one(ours, lanes, 0, 4 * lanes, pivot) == split_vector(defined, lanes, 0, 4 * lanes, pivot)
+        assert ours.tobytes() == defined.tobytes()
+
+
+@needs_vectors
+@every_type
+def test_the_network_sorts_any_number_of_keys_and_touches_no_others(dtype: np.dtype[Any]) -> None:
+    most = MOST_VECTORS * VECTOR // dtype.itemsize
+    for count in {*range(0, most, 7), *(2**k + d for k in range(3, 7) for d in (-1, 0, 1)), most - 1, most}:
+        keys = drawn(dtype, count + 20, count)
+        expected = keys.copy()
+        expected[9 : 9 + count].sort()
+        sort_some(keys, 9, count)
+        assert same(keys, expected)
+
+
+@needs_vectors
+@pytest.mark.parametrize("vectors_", [1, 4, 8])
+def test_the_network_sorts_all_zeros_and_ones_that_are_ordered_in_two_halves(vectors_: int) -> None:
+    """A network that merges all of these merges any keys, by the zero-one principle."""
+    n = vectors_ * VECTOR // 8
+    for a in range(n // 2 + 1):
+        for b in range(n // 2 + 1):
+            keys = np.array([0] * a + [1] * (n // 2 - a) + [0] * b + [1] * (n // 2 - b))
+            sort_some(keys, 0, n)
+            assert keys.sum() == n - a - b
+            assert not np.any(np.diff(keys) < 0)
+
+
+SHAPES = {
+    "any": lambda keys: keys,
+    "few": lambda keys: keys[np.arange(len(keys)) * 7 % 5] if len(keys) > 4 else keys,
+    "equal": lambda keys: np.full_like(keys, 3),
+    "sorted": np.sort,
+    "reversed": lambda keys: np.sort(keys)[::-1].copy(),
+    "organ pipe": lambda keys: np.concatenate((np.sort(keys[::2]), np.sort(keys[1::2])[::-1])),
+    "one low": lambda keys: np.where(np.arange(len(keys)) == 5, keys, keys.dtype.type(9)),
+}
+
+
+@needs_vectors
+@every_type
+@pytest.mark.parametrize("shape", SHAPES)
+def test_keys_are_sorted_in_place_as_numpy_sorts_them(
+    dtype: np.dtype[Any], shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(in_place, "WORTH_BYTES", 1 << 14)
+    for n in (0, 1, 2, 31, 33, 1000, 30_011):
+        keys = SHAPES[shape](drawn(dtype, n))
+        for streams in (1, 2, 3, 7):
+            found = keys.copy()
+            sort_in_place(found, streams)
+            assert same(found, np.sort(keys))
+
+
+@needs_vectors
+@settings(deadline=None)
+@given(
+    st.sampled_from(DTYPES).flatmap(lambda dtype: of_numpy.arrays(dtype, st.integers(0, 3000), fill=st.nothing())),
+    st.integers(0, 10),
+)
+def test_any_keys_are_sorted(keys: Keys, repeats: int) -> None:
+    found = np.concatenate([keys] * repeats) if repeats else keys.copy()
+    expected = np.sort(found)
+    sort(found, algorithm="vectors", out=found)
+    assert same(found, expected)
+
+
+@needs_vectors
+@every_type
+def test_a_block_is_split_at_the_place_that_is_returned(dtype: np.dtype[Any]) -> None:
+    lanes = VECTOR // dtype.itemsize
+    for n in (2 * lanes, 2 * lanes + 1, 5 * lanes - 1, 1000):
+        for seed in range(20):
+            keys = drawn(dtype, n + 6, seed)
+            pivot = keys[3 + seed % n]
+            if pivot != pivot:
+                continue
+            found = keys.copy()
+            middle = split_block(found, 3, n + 3, pivot)
+            assert (found[3:middle] <= pivot).all()
+            assert not (found[middle : n + 3] <= pivot).any()
+            assert sorted(found.view(f"u{dtype.itemsize}")) == sorted(keys.view(f"u{dtype.itemsize}"))
+            outside = [0, 1, 2, n + 3, n + 4, n + 5]
+            assert found[outside].tobytes() == keys[outside].tobytes()
+
+
+@needs_vectors
+def test_parts_with_bad_pivots_are_left_to_numpy() -> None:
+    """Half of the keys are NaN, so the median of some of them is, too."""
+    keys = np.where(np.arange(20_000) % 3 > 0, np.nan, np.arange(20_000.0)[::-1])
+    left = np.empty((64, 2), np.int64)
+    found = keys.copy()
+    assert sort_part(found, 0, len(keys), left) == 1
+    assert left[0].tolist() == [0, len(keys)]
+    sort_in_place(found, 2)
+    assert same(found, np.sort(keys))
+
+
+@needs_vectors
+def test_the_failure_of_one_stream_leaves_no_other_one_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
+    calls = itertools.count()
+
+    def failing(*args: Any) -> int:
+        if next(calls) == 5:
+            raise MemoryError("made up")
+        return sort_part(*args)
+
+    monkeypatch.setattr(in_place, "sort_part", failing)
+    with pytest.raises(MemoryError, match="made up"):
+        sort_in_place(np.random.default_rng(0).random(50_000), 3)
+
+
+@needs_vectors
+def test_no_memory_is_needed_in_place() -> None:
+    import tracemalloc
+
+    keys = np.random.default_rng(0).random(1 << 20)
+    sort(keys.copy(), algorithm="vectors")  # compiles
+    tracemalloc.start()
+    sort(keys, algorithm="vectors", out=keys)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < keys.nbytes / 50
+
+
+@needs_vectors
+def test_auto_takes_vectors_for_all_but_short_arrays_and_narrow_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    by_vectors = fast.sort_by_vectors
+    monkeypatch.setattr(fast, "sort_by_vectors", lambda *args: taken.append(args[2]) or by_vectors(*args))
+    rng = np.random.default_rng(1)
+    short = fast.WORTH_VECTORS // 8
+    for keys, expected in (
+        (rng.random(short - 1), []),
+        (rng.random(short), [2]),
+        (rng.random(1 << 19), [2]),
+        (np.zeros(1 << 19), [2]),
+        (rng.integers(0, 1000, 1 << 20), []),  # counted
+    ):
+        taken.clear()
+        assert same(sort(keys, threads=2), np.sort(keys))
+        assert taken == expected
+
+
+@needs_vectors
+def test_libraries_with_vectors_choose_among_them_counting_and_numpy() -> None:
+    names: Any = [*choice.sort_library(np.dtype(np.int64), 2).implementations]
+    assert names == ["numpy", "vectors alone", "counting alone", "counting", "vectors"]
+    library: Library = choice.sort_library(np.dtype(np.float64), 1)
+    assert [*library.implementations] == ["numpy", "vectors alone"]
+    assert library.guard is not None
+    assert library.guard.plain == "vectors alone"
+
+
+def test_without_the_instructions_vectors_are_refused(without_vectors: None) -> None:
+    with pytest.raises(smp.errors.Unsupported, match=r"algorithm=\"vectors\" needs a CPU with AVX-512"):
+        sort([2, 1], algorithm="vectors")
+    assert "vectors" not in choice.sort_library(np.dtype(np.int32), 2).implementations
+
+
+def test_loops_that_are_compiled_for_another_cpu_have_no_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    assert not vectors.has_vectors.__wrapped__()

@@ -1,0 +1,15 @@
+"""Parameters of which some belong to the ordinary run, and all to the campaigns."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def each(step: int, cases: Iterable[Any]) -> list[Any]:
+    """Return parameters of a test, of which all but every ``step``-th are marked as slow."""
+    made = []
+    for k, case in enumerate(cases):
+        values = case if isinstance(case, tuple) else (case,)
+        made.append(case if k % step == 0 else pytest.param(*values, marks=pytest.mark.slow))
+    return made
