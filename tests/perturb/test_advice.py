@@ -94,7 +94,7 @@ def test_one_of_two_simultaneous_parts_hides_the_other():
     assert alone(found)["left"][0] == pytest.approx(2, abs=0.2)
     assert alone(found)["right"][0] == pytest.approx(19, abs=0.2)
     assert found.effect("right") == pytest.approx(18, abs=0.2)
-    assert alone(found)["after"] == (found.effect("after"), found.uncertainty)
+    assert alone(found)["after"] == pytest.approx((found.effect("after"), found.uncertainty))
     assert not saturations(measured(made, lambda on: sum(5 * value for value in on.values())))
 
 

@@ -1,12 +1,16 @@
 """Power of trials: a place is dropped only if an effect that would be worth having is excluded."""
 
+import collections
 import math
+import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.load import busy_cpus
 from support.machines import Emulated
 from support.tables import below
 
@@ -189,3 +193,49 @@ def test_a_place_whose_ladder_is_noise_is_not_dropped() -> None:
     )
     assert found.ladders("steps")["place"].verdict == "noise"
     assert below(found.table("steps"))[0].endswith("undecided: take longer delays")
+
+
+PLANTED = ("large", "middle", "small", "tiny")
+
+
+def planted(seed: int) -> tuple[Callable[[], None], dict[str, float]]:
+    """Return a program of four places in turn, and the share of its work that each place does."""
+    rng = np.random.default_rng(seed)
+    work = rng.uniform([0.35, 0.15, 0.01, 0.005], [0.6, 0.3, 0.03, 0.02])
+    rest = 1 - work.sum()
+    loops = [round(share * 100_000) for share in work]
+    passes = [int(count) for count in rng.choice([1, 5, 20], len(PLANTED))]
+
+    def program() -> None:
+        for name, count, times in zip(PLANTED, loops, passes, strict=True):
+            for _ in range(times):
+                with factor(name):
+                    for _ in range(count // times):
+                        pass
+        for _ in range(round(max(rest, 0.0) * 100_000)):
+            pass
+
+    return program, dict(zip(PLANTED, (work / (work.sum() + max(rest, 0.0))).tolist(), strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [0, 2])
+@pytest.mark.parametrize("delay", ["50%", "400%", "20us"])
+def test_no_place_worth_improving_is_dropped_next_to_other_work(delay: str, others: int) -> None:
+    """All work is in sequence, so a place that took no time would save just its share of a run.
+
+    ``others`` is the number of other programs for each CPU, which do nothing but compute.
+    """
+    found: collections.Counter[tuple[bool, str]] = collections.Counter()
+    wrong = []
+    with busy_cpus(others * (os.cpu_count() or 1)):
+        for seed in range(40):
+            program, shares = planted(seed)
+            trials = screen(program, "2^(4-1)", treatment=delay, factors=PLANTED, replicates=3, seed=seed)
+            for step in trials.next_steps():
+                worth = shares[step.factor] > 2 * WORTH
+                found[worth, step.action] += 1
+                if worth and step.action == "drop":
+                    wrong.append((seed, step, shares[step.factor]))
+    print(f"delays of {delay}, {others} other programs a CPU: (worth improving, advice): {dict(found)}")
+    assert not wrong

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scipy.special import fdtrc  # F; scipy.stats would take half a second to import
-
 from smp._output.numbers import short
 from smp._output.table import text
 from smp._output.terminal import Printed
@@ -19,7 +17,7 @@ from .interactions import likely_pairs, saturations
 
 _DOMINATES = 3.0  # times the next largest effect
 _MANY = 1_000  # replicates; more are not advised
-_SCATTERS, _CHANCE = 3.0, 1e-4  # ratio to the scatter without the delay; probability that noise alone makes it
+_SCATTERS = 3.0  # ratio to the scatter without the delay
 
 
 class Step(NamedTuple):
@@ -147,15 +145,12 @@ def steps_table(steps: list[Step]) -> Printed:
 
 def _scatters(analysis: Analysis, factor: str) -> float:
     """Return the ratio of the scatter with a delay to the scatter without it; 0 if it is not clearly larger than 1."""
-    freedom = (analysis.replications - 1) * analysis.design.trials // 2
-    if not freedom:
+    if factor not in analysis.scattering:
         return 0.0
-    squares = analysis.responses.var(axis=0, ddof=1)
     treated = analysis.design.levels[:, analysis.design.factors.index(factor)] > 0
-    more, less = float(squares[treated].mean()), float(squares[~treated].mean())
-    if not more > _SCATTERS**2 * less or (less and fdtrc(freedom, freedom, more / less) > _CHANCE):
-        return 0.0
-    return math.sqrt(more / less) if less else math.inf
+    more, less = (float((analysis.spread[chosen] ** 2).mean()) for chosen in (treated, ~treated))
+    found = math.sqrt(more / less) if less else math.inf
+    return found if found > _SCATTERS else 0.0
 
 
 def _doubt(analysis: Analysis, word: str) -> str:

@@ -9,6 +9,7 @@ replications or, if there are none, from the effects themselves (`lenth`). An ef
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ from smp.models._types import FloatArray, IntArray
 
 from ..designs.design import Design
 from ..files.saved import checked
+from .noise import noise_of
 from .table import effects_table
 from .unreplicated import lenth
 
@@ -55,7 +57,7 @@ class Analysis:
     uncertainty : float
         S, the standard uncertainty of an effect. The standard uncertainty of the mean is half of it.
     freedom : float
-        Degrees of freedom of S.
+        Degrees of freedom of S. If the scatter differs by the levels of some factors, there are fewer of them.
     factor : float
         An effect larger than ``factor * S`` is significant. The factor is 3, or more if S has so few degrees of freedom
         that noise would exceed 3 S more often than once in a hundred.
@@ -63,6 +65,10 @@ class Analysis:
         The block of each trial.
     lost : ndarray (trials - 1,) bool
         True for contrasts that are differences between blocks, and so not effects of factors alone.
+    spread : ndarray (trials,) float64
+        Standard deviation of one response of each trial, at the levels of its factors (see `noise`).
+    scattering : tuple of str
+        Factors at whose levels the scatter differs.
     """
 
     design: Design
@@ -78,6 +84,8 @@ class Analysis:
     factor: float
     blocks: IntArray
     lost: NDArray[np.bool_]
+    spread: FloatArray
+    scattering: tuple[str, ...]
 
     @property
     def replications(self) -> int:
@@ -119,6 +127,23 @@ class Analysis:
         contrast, sign = self.design.contrast(word)
         return 0.0 if contrast == 0 else sign * self._signs[contrast - 1] * float(self.effects[contrast - 1])
 
+    def weights(self, word: str) -> FloatArray:
+        """Return the weights (trials,) of the mean responses in the effect of a factor or an interaction."""
+        contrast, sign = self.design.contrast(word)
+        column = self.design.matrix[:, contrast] if contrast else np.zeros(self.design.trials)
+        return np.asarray(sign * column * 2 / self.design.trials, np.float64)
+
+    def error(self, weights: FloatArray) -> float:
+        """Return the standard uncertainty of a sum of the mean responses with weights (trials,), by their spread."""
+        return float(np.sqrt((weights**2 * self.spread**2).sum() / self.replications))
+
+    def levels(self, factor: str) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the mean response without and with the delay of a factor, each with its own standard uncertainty."""
+        treated = self.design.levels[:, self.design.factors.index(factor)] > 0
+        both = [np.where(chosen, 1 / chosen.sum(), 0.0) for chosen in (~treated, treated)]
+        without, delayed = ((float(one @ self.means), self.error(one)) for one in both)
+        return without, delayed
+
     def is_significant(self, word: str) -> bool:
         """Return True if the effect of a factor or an interaction exceeds the expanded uncertainty."""
         contrast, _ = self.design.contrast(word)
@@ -153,6 +178,11 @@ class Analysis:
             "uncertainty": self.uncertainty,
             "freedom": self.freedom,
             "factor": self.factor,
+            "levels": {
+                name: [{"mean": mean, "uncertainty": s} for mean, s in self.levels(name)]
+                for name in self.design.factors
+            },
+            "scattering": list(self.scattering),
             "effects": [
                 {"source": source, "effect": effect, "significant": marked}
                 for source, effect, marked in zip(
@@ -254,16 +284,18 @@ def analyse(
     sums = columns.T.astype(np.float64) @ given.mean(axis=0)
     effects = sums * np.array([sign for _, sign in named]) * 2 / design.trials
     lost = np.array([_constant(column, block) for column in columns.T], np.bool_)
-    uncertainty, freedom = _noise(given, block)
+    uncertainty, freedom, spread, scattering = noise_of(design, given, block)
     if not freedom:
         found = lenth(effects[~lost])
         uncertainty, freedom = found.error, found.freedom
+        spread = np.full(design.trials, uncertainty * math.sqrt(given.size) / 2)
     if uncertainty < ROUNDING * np.abs(given).max():  # the runs of an emulated machine agree to the last digits
-        uncertainty = 0.0
+        uncertainty, spread, scattering = 0.0, np.zeros(design.trials), ()
     factor = mark(freedom)
     sources = tuple("block" if gone else source for (source, _), gone in zip(named, lost, strict=True))
     mean = float(given.mean())
-    return Analysis(design, given, name, unit, order, sources, mean, effects, uncertainty, freedom, factor, block, lost)
+    at = design, given, name, unit, order, sources, mean, effects, uncertainty, freedom, factor, block, lost
+    return Analysis(*at, spread, scattering)
 
 
 def analyse_all(
@@ -284,17 +316,6 @@ def block_means(responses: FloatArray, block: IntArray) -> FloatArray:
     for one in np.unique(block):
         means[:, block == one] = responses[:, block == one].mean(axis=1, keepdims=True)
     return means
-
-
-def _noise(responses: FloatArray, block: IntArray) -> tuple[float, float]:
-    """Return S from the scatter of the replications, and its degrees of freedom: 0 without replications.
-
-    Differences between blocks in time are removed first.
-    """
-    residuals = responses - block_means(responses, block)
-    residuals = residuals - residuals.mean(axis=0)
-    freedom = (len(responses) - 1) * (len(block) - len(np.unique(block)))
-    return float(np.sqrt(4 * (residuals**2).sum() / max(freedom, 1) / responses.size)), freedom
 
 
 def _constant(column: NDArray[Any], block: IntArray) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from .effects import Analysis
 
 _LEFT = 0.2  # share of its effect alone: if less of it is left while another factor is delayed, the factor is hidden
@@ -21,7 +23,9 @@ class Conditional(NamedTuple):
     without: float
     beside: float
     uncertainty: float
-    """Standard uncertainty of each of the two effects."""
+    """Standard uncertainty of the first effect, from the scatter at its level."""
+    uncertainty_beside: float
+    """Standard uncertainty of the second effect."""
 
 
 class Saturation(NamedTuple):
@@ -60,7 +64,8 @@ def conditional(analysis: Analysis, factor: str, given: str) -> Conditional:
             f"{design.name}: {pair} and the {other} cannot be separated: fold over, or take a design of resolution IV"
         )
     main, both = analysis.effect(factor), analysis.effect(pair)
-    return Conditional(main - both, main + both, math.sqrt(2) * analysis.uncertainty)
+    one, two = analysis.weights(factor), analysis.weights(pair)
+    return Conditional(main - both, main + both, analysis.error(one - two), analysis.error(one + two))
 
 
 def likely_pairs(analysis: Analysis) -> list[tuple[str, str]]:
@@ -90,13 +95,13 @@ def alone(analysis: Analysis) -> dict[str, tuple[float, float]]:
     The main effect is the mean over all levels of the others. The effect returned here is the main effect minus all
     significant two-factor interactions of the factor, as given by `likely_pairs`.
     """
-    effects = {factor: (analysis.effect(factor), 1) for factor in analysis.design.factors}
+    effects = {factor: (analysis.effect(factor), analysis.weights(factor)) for factor in analysis.design.factors}
     for pair in likely_pairs(analysis):
-        both = analysis.effect("&".join(pair))
+        word = "&".join(pair)
         for factor in pair:
-            effect, terms = effects[factor]
-            effects[factor] = (effect - both, terms + 1)
-    return {factor: (effect, math.sqrt(terms) * analysis.uncertainty) for factor, (effect, terms) in effects.items()}
+            effect, weights = effects[factor]
+            effects[factor] = (effect - analysis.effect(word), weights - analysis.weights(word))
+    return {factor: (effect, analysis.error(weights)) for factor, (effect, weights) in effects.items()}
 
 
 def ends(analysis: Analysis) -> dict[str, Conditional]:
@@ -108,15 +113,17 @@ def ends(analysis: Analysis) -> dict[str, Conditional]:
     design, found = analysis.design, {}
     if not design.is_full:
         main = {factor: analysis.effect(factor) for factor in design.factors}
-        sums: dict[str, list[float]] = {}
+        words: dict[str, list[str]] = {}
         for pair in likely_pairs(analysis):
             for factor in pair:
-                sums.setdefault(factor, []).append(analysis.effect("&".join(pair)))
-        for factor, both in sums.items():
-            s = math.sqrt(1 + len(both)) * analysis.uncertainty
-            found[factor] = Conditional(main[factor] - sum(both), main[factor] + sum(both), s)
+                words.setdefault(factor, []).append("&".join(pair))
+        for factor, pairs in words.items():
+            both, one = sum(map(analysis.effect, pairs)), analysis.weights(factor)
+            two = np.sum([analysis.weights(word) for word in pairs], axis=0)
+            s = analysis.error(one - two), analysis.error(one + two)
+            found[factor] = Conditional(main[factor] - both, main[factor] + both, *s)
         return found
-    mean_of = {tuple(row): float(mean) for row, mean in zip((design.levels > 0).tolist(), analysis.means, strict=True)}
+    trial_of = {tuple(row): trial for trial, row in enumerate((design.levels > 0).tolist())}
     p = len(design.factors)
     interacting: set[int] = set()
     for contrast, effects in design.alias_sets(p).items():
@@ -124,9 +131,11 @@ def ends(analysis: Analysis) -> dict[str, Conditional]:
             interacting.update(effects[0][0])
     for i in sorted(interacting):
         own = tuple(k == i for k in range(p))
-        without = mean_of[own] - mean_of[(False,) * p]
-        beside = mean_of[(True,) * p] - mean_of[tuple(not one for one in own)]
-        found[design.factors[i]] = Conditional(without, beside, analysis.uncertainty * math.sqrt(design.trials / 2))
+        pairs_of = (own, (False,) * p), ((True,) * p, tuple(not one for one in own))
+        both_ends = [(trial_of[more], trial_of[less]) for more, less in pairs_of]
+        differences = [float(analysis.means[more] - analysis.means[less]) for more, less in both_ends]
+        errors = [math.hypot(*analysis.spread[list(two)]) / math.sqrt(analysis.replications) for two in both_ends]
+        found[design.factors[i]] = Conditional(differences[0], differences[1], errors[0], errors[1])
     return found
 
 
@@ -136,7 +145,7 @@ def saturations(analysis: Analysis) -> list[Saturation]:
     for pair in likely_pairs(analysis):
         hidden, by = sorted(pair, key=lambda factor: abs(analysis.effect(factor)))
         at = conditional(analysis, hidden, by)
-        nothing = max(analysis.factor * at.uncertainty, _LEFT * abs(at.without))
+        nothing = max(analysis.factor * max(at.uncertainty, at.uncertainty_beside), _LEFT * abs(at.without))
         if abs(at.beside) <= nothing < abs(at.without):
             others = analysis.design.aliases("&".join(pair), order=2)
             found.append(Saturation(hidden, by, at.without, at.beside, others))

@@ -106,7 +106,7 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
     if single:
         effects = alone(analysis)
     elif analysis.design.is_full:
-        effects.update({factor: (found.beside, found.uncertainty) for factor, found in both.items()})
+        effects.update({factor: (found.beside, found.uncertainty_beside) for factor, found in both.items()})
     least = float(analysis.means.min())
     return _gains(effects, {} if single else both, analysis.factor, analysis.rounding, least, delayed, spent)
 

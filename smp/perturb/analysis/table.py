@@ -47,6 +47,9 @@ class Analysis(Protocol):
     @property
     def expanded(self) -> float: ...
     @property
+    def scattering(self) -> tuple[str, ...]: ...
+    def levels(self, factor: str) -> tuple[tuple[float, float], tuple[float, float]]: ...
+    @property
     def significant(self) -> NDArray[np.bool_]: ...
     def readable(self) -> Analysis: ...
 
@@ -98,6 +101,12 @@ def footing(analysis: Analysis) -> Iterator[str]:
     freedom = f"{short(analysis.freedom, 3)} degrees of freedom"
     yield f"standard uncertainty of an effect: S = {fixed(s, digits)} ({origin}, {freedom})"
     yield f"standard uncertainty of the mean: {fixed(s / 2, digits)}"
+    for name in analysis.scattering:
+        (without, s_without), (delayed, s_delayed) = analysis.levels(name)
+        yield (
+            f"the scatter differs by level: mean without the delay of {name} {fixed(without, digits)} +/- "
+            f"{short(s_without, 2)}, with it {fixed(delayed, digits)} +/- {short(s_delayed, 2)}"
+        )
     yield f"* exceeds {short(analysis.factor, 3)} S = {fixed(analysis.expanded, digits)}"
 
 
