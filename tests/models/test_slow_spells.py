@@ -89,6 +89,8 @@ def test_points_whose_timings_are_all_slow_are_left_out_and_named() -> None:
         {name: values[k] for name, values in POINTS.items()} for k in at[::-1]
     ]
     assert model.dropped[0].seconds == min(raw[44])
+    assert np.flatnonzero(model.left_out()).tolist() == at
+    assert any("2 points left out as slow" in each.name for each in model._figure().panels[0].series)
     text = str(model)
     assert "2 slow points left out of the fit: n = " in text
     assert f"({model.dropped[0].ratio:.2f} times its prediction)" in text
