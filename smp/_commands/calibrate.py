@@ -16,7 +16,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="smp calibrate",
         description="Fit the models by which sort, rank_list and relax choose their implementation on this computer, "
-        "and keep them for all later programs.",
+        "and keep them for all later programs. Models that were kept before stay if they are better on fresh points.",
     )
     made.add_argument(
         "calibrate",

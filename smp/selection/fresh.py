@@ -44,24 +44,29 @@ class Verdict:
         Number of measurements: each task at each fresh point at which it applies.
     new, earlier : float
         Mean relative errors of the models there.
+    noise : float
+        Standard error of their difference, from the differences at each measurement.
     """
 
     name: str
     count: int
     new: float
     earlier: float
+    noise: float = 0.0
 
     @property
     def better(self) -> bool:
-        """True if the new models have the smaller error, so that they replace the earlier ones."""
-        return self.new < self.earlier
+        """True if the new models have the smaller error, beyond the noise, so that they replace the earlier ones."""
+        return self.new < self.earlier - self.noise
 
     def __str__(self) -> str:
         kept, other = ("new", "earlier") if self.better else ("earlier", "new")
         errors = {"new": self.new, "earlier": self.earlier}
+        tie = not self.better and self.new <= self.earlier
+        equal = f", which is not less beyond the noise of {self.noise:.1%}" if tie else ""
         return (
             f"{self.name}: the {kept} models are kept, because their error on {self.count} fresh measurements is "
-            f"{errors[kept]:.1%}, and that of the {other} ones {errors[other]:.1%}"
+            f"{errors[kept]:.1%}, and that of the {other} ones {errors[other]:.1%}{equal}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -112,7 +117,9 @@ def compare(
                     off = np.abs(models[task.specification.name].of(inputs) / seconds - 1)
                 errors[which] += np.where(np.isfinite(off), off, LOST).tolist()
     found = {which: mean_relative_error(off) for which, off in errors.items()}
-    return Verdict(of.name, len(errors["new"]), found["new"], found["earlier"])
+    apart = np.log1p(errors["new"]) - np.log1p(errors["earlier"])  # the errors are means on this scale
+    noise = float(np.std(apart) / np.sqrt(len(apart))) * (1 + found["earlier"])
+    return Verdict(of.name, len(apart), found["new"], found["earlier"], noise)
 
 
 def _nothing(*_: object) -> None:

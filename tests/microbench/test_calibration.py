@@ -24,6 +24,7 @@ from smp.microbench.calibration import plots, tables
 from smp.microbench.calibration.page import page_of
 from smp.models.fit.fitting import ModelWarning
 from smp.selection import kept, timings
+from smp.selection.fresh import Verdict
 from smp.selection.implementation import Implementation
 from smp.selection.library import Library
 
@@ -324,3 +325,22 @@ def test_models_of_another_form_of_a_library_are_replaced(tmp_path: Path, monkey
         in (made.data["verdicts"]["toy sort"]["said"])
     )
     assert kept.recalled(larger("toy sort")).models.keys() == {"first", "second", "third"}
+
+
+@pytest.mark.parametrize(
+    ("new", "earlier", "noise", "kept_ones", "said"),
+    [
+        (0.04, 0.08, 0.01, "new", "is 4.0%, and that of the earlier ones 8.0%"),
+        (0.08, 0.04, 0.01, "earlier", "is 4.0%, and that of the new ones 8.0%"),
+        (0.076, 0.08, 0.01, "earlier", "of the new ones 7.6%, which is not less beyond the noise of 1.0%"),
+        (0.08, 0.08, 0.0, "earlier", "of the new ones 8.0%, which is not less beyond the noise of 0.0%"),
+    ],
+)
+def test_the_earlier_models_stay_unless_the_new_ones_are_better_beyond_the_noise(
+    new: float, earlier: float, noise: float, kept_ones: str, said: str
+) -> None:
+    verdict = Verdict("toy", 40, new, earlier, noise)
+    assert verdict.to_json()["kept"] == kept_ones
+    start = f"toy: the {kept_ones} models are kept, because their error on 40 fresh measurements is "
+    assert str(verdict).startswith(start)
+    assert str(verdict).endswith(said)

@@ -108,3 +108,11 @@ def test_without_verification_there_are_no_marks_for_it() -> None:
     for verification in (None, empty):
         figure = residual_figure("residuals", "sort", *fitted, verification=verification)
         assert [one.name for panel in figure.panels for one in panel.series] == ["fitted", "fitted"]
+
+
+def test_samples_that_were_left_out_of_the_fit_have_a_series_of_their_own() -> None:
+    inputs = {"n": np.array([1.0, 2.0])}
+    slow = {"n": np.array([3.0])}, np.array([9.0]), np.array([3.0])
+    figure = residual_figure("residuals", "f", inputs, [1.0, 2.0], [1.0, 2.0], left_out=slow)
+    assert [series.name for series in figure.panels[0].series] == ["fitted", "left out"]
+    assert "66.7% of 1 left out samples" in figure.reading

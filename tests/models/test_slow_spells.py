@@ -15,7 +15,7 @@ from smp.models.fit.inputs import nest
 from smp.models.fit.linear import fit, mean_relative_error
 from smp.models.fit.model import Model
 from smp.models.fit.records import Dropped, listed
-from smp.models.fit.robust import FAR, disturbed, slow_points
+from smp.models.fit.robust import FAR, explained, slow_points
 from smp.models.fit.specification import Specification
 from smp.selection.timings import Task
 
@@ -77,10 +77,11 @@ def test_the_intervals_cover_95_percent_with_slow_spells_as_without(slow: float)
 
 def test_points_whose_timings_are_all_slow_are_left_out_and_named() -> None:
     raw = timings(np.random.default_rng(1), 0.0)
+    for taken in raw[::2]:
+        taken[0] *= 1.5  # one timing in six is slow, and all three of a point at one point in 216
     at = [20, 44]
     for point, spell in zip(at, (1.3, 2.0), strict=True):
-        raw[point] = [seconds * spell for seconds in raw[point]]
-    raw[3][0] *= 1.5  # a slow timing, which shows that there were slow spells
+        raw[point] = [EXACT[point] * spell] * 3
     model = fitted(raw)
     assert model.quality.count == (~APART).sum() - 2
     assert [each.ratio for each in model.dropped] == pytest.approx([2.0, 1.3], rel=0.03)
@@ -88,6 +89,8 @@ def test_points_whose_timings_are_all_slow_are_left_out_and_named() -> None:
         {name: values[k] for name, values in POINTS.items()} for k in at[::-1]
     ]
     assert model.dropped[0].seconds == min(raw[44])
+    assert np.flatnonzero(model.left_out()).tolist() == at
+    assert any("2 points left out as slow" in each.name for each in model._figure().panels[0].series)
     text = str(model)
     assert "2 slow points left out of the fit: n = " in text
     assert f"({model.dropped[0].ratio:.2f} times its prediction)" in text
@@ -99,14 +102,18 @@ def test_points_whose_timings_are_all_slow_are_left_out_and_named() -> None:
     assert model.predict(5000, 8) == pytest.approx(calm.predict(5000, 8), rel=0.01)
 
 
-def test_nothing_is_left_out_if_the_timings_of_every_point_agree() -> None:
-    """Then the computer was not slow, and a point far from the others shows that a term is missing."""
+def test_no_more_points_are_left_out_than_slow_spells_explain() -> None:
+    """Points far from the others show that a term is missing, if the timings of all points agree."""
     raw = timings(np.random.default_rng(1), 0.0)
     raw[20] = [1.5 * seconds for seconds in raw[20]]
-    assert not disturbed(raw)
+    assert explained(raw) == 0
     assert fitted(raw).dropped == ()
-    assert disturbed([[1.0, 1.05], [1.0, 1.2]])
-    assert disturbed([[1.0]]), "a single timing leaves it open"
+    for timings_of_point in raw:
+        timings_of_point += [1.5 * timings_of_point[0]] * 2 + [timings_of_point[0]] * 2
+    assert explained(raw) == 0, "2 of 7 are slow: all 7 at one point in 6,000"
+    few = [[1.0, 1.0, 1.0]] * 59 + [[1.0, 1.0, 1.5]]
+    assert explained(few) == 0
+    assert explained([[1.0, 1.5]] * 60) == 12, "at most a fifth"
 
 
 def test_a_point_below_the_fit_stays_and_only_a_fifth_may_go() -> None:
@@ -115,12 +122,12 @@ def test_a_point_below_the_fit_stays_and_only_a_fifth_may_go() -> None:
     seconds = (1 + x) * (1 + 0.01 * rng.standard_normal(40))
     seconds[5] /= 2
     seconds[30] *= 1 + 0.01 * (FAR + 4)
-    slow, ratios = slow_points(columns, seconds, ["1", "x"], [False, False])
+    slow, ratios = slow_points(columns, seconds, ["1", "x"], [False, False], 8)
     assert np.flatnonzero(slow).tolist() == [30]
     assert ratios[30] == pytest.approx(1.07, abs=0.03)
     seconds[::3] *= 2
-    assert slow_points(columns, seconds, ["1", "x"], [False, False])[0].sum() <= 8
-    assert not slow_points(columns, 1 + x, ["1", "x"], [False, False])[0].any(), "no noise at all"
+    assert slow_points(columns, seconds, ["1", "x"], [False, False], 8)[0].sum() <= 8
+    assert not slow_points(columns, 1 + x, ["1", "x"], [False, False], 8)[0].any(), "no noise at all"
 
 
 def test_more_than_three_left_out_points_are_counted() -> None:

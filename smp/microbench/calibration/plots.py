@@ -112,7 +112,8 @@ def residuals(id: str, model: Model) -> Figure | None:
     if taken is None:
         return None
     predicted = model.of(taken.inputs)
-    fitted, apart = ~taken.verification, taken.verification
+    slow, apart = model.left_out(), taken.verification
+    fitted = ~apart & ~slow
 
     def part(some: NDArray[np.bool_]) -> dict[str, FloatArray]:
         return {key: values[some] for key, values in taken.inputs.items()}
@@ -123,6 +124,7 @@ def residuals(id: str, model: Model) -> Figure | None:
         taken.seconds[fitted],
         predicted[fitted],
         verification=(part(apart), taken.seconds[apart], predicted[apart]),
+        left_out=(part(slow), taken.seconds[slow], predicted[slow]),
     )
 
 

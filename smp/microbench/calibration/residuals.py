@@ -54,6 +54,7 @@ def residual_figure(
     measured: ArrayLike,
     predicted: ArrayLike,
     verification: Verification | None = None,
+    left_out: Verification | None = None,
 ) -> Figure:
     """Describe relative residuals against the prediction and against each input; the largest are named.
 
@@ -67,6 +68,8 @@ def residual_figure(
         Measured and predicted seconds; the measured ones are above zero.
     verification : tuple of inputs, measured, predicted, optional
         Samples that the model was not fitted to, shown with other markers.
+    left_out : tuple of inputs, measured, predicted, optional
+        Samples that were left out of the fit because they were slow, likewise.
 
     Returns
     -------
@@ -75,6 +78,8 @@ def residual_figure(
     sets = [_samples("fitted", 0, inputs, measured, predicted)]
     if verification is not None and np.size(verification[1]):
         sets.append(_samples("verification", 3, *verification))
+    if left_out is not None and np.size(left_out[1]):
+        sets.append(_samples("left out", 2, *left_out))
     worst = max(float(np.abs(one.off).max()) for one in sets)
     at_edge = f"; residuals beyond {EDGE:.0f}% are shown at the edge" if worst > EDGE else ""
     spikes, reach = _spikes(sets), 1.15 * min(max(worst, 120.0 * TOLERATED), EDGE)

@@ -23,7 +23,7 @@ from .._types import FloatArray
 from .linear import mean_relative_error
 from .model import Model
 from .records import Dropped, Quality, Samples
-from .robust import disturbed, slow_points
+from .robust import explained, slow_points
 from .specification import Specification
 from .stepwise import select
 
@@ -79,8 +79,8 @@ def fit_model(
     kept = [name for name, steering in zip(names, steers, strict=True) if steering]
     slow, ratios = np.zeros(len(seconds), dtype=bool), np.ones(len(seconds))
     apart = np.flatnonzero(~verification)
-    if disturbed([raw[k] for k in apart.tolist()]):
-        slow[apart], ratios[apart] = slow_points(columns[apart], seconds[apart], names, steers)
+    if (most := explained([raw[k] for k in apart.tolist()])) > 0:
+        slow[apart], ratios[apart] = slow_points(columns[apart], seconds[apart], names, steers, most)
     fitted = ~verification & ~slow
     chosen = select(columns[fitted], seconds[fitted], names, keep=kept, nonnegative=steers, logarithmic=True)
     found = chosen.fit

@@ -196,6 +196,18 @@ class Model:
         self._check(inputs)
         return tuple(g.name for g in self.inputs if not g.low <= inputs[g.name] <= g.high)
 
+    def left_out(self) -> NDArray[np.bool_]:
+        """Return True for each sample that was left out of the fit because it was slow; none without samples."""
+        if self.samples is None:
+            return np.zeros(0, dtype=bool)
+        found = np.zeros(len(self.samples.seconds), dtype=bool)
+        for each in self.dropped:
+            here = self.samples.seconds == each.seconds
+            for name, value in each.inputs.items():
+                here &= self.samples.inputs[name] == value
+            found |= here & ~self.samples.verification
+        return found
+
     def plot(self) -> Any:
         """Draw the measured points against their predictions.
 
@@ -223,7 +235,8 @@ class Model:
         from .points_figure import model_figure
 
         found = self.samples
-        return model_figure(self.name, self.formula(), self.of(found.inputs), found.seconds, found.verification)
+        predicted, apart = self.of(found.inputs), found.verification
+        return model_figure(self.name, self.formula(), predicted, found.seconds, apart, self.left_out())
 
     def _repr_html_(self) -> str:
         from smp._output.notebook import displayed

@@ -11,7 +11,12 @@ from .linear import mean_relative_error
 
 
 def model_figure(
-    name: str, formula: str, predicted: FloatArray, seconds: FloatArray, verification: BoolArray
+    name: str,
+    formula: str,
+    predicted: FloatArray,
+    seconds: FloatArray,
+    verification: BoolArray,
+    left_out: BoolArray,
 ) -> Figure:
     """Describe the figure.
 
@@ -23,10 +28,17 @@ def model_figure(
         Predicted and measured times of the points.
     verification : ndarray (n,) bool
         True for points that were kept apart from the fit.
+    left_out : ndarray (n,) bool
+        True for points that were left out of the fit because they were slow.
     """
     ends = [predicted.min(), predicted.max()]
     series = [Series("measured = predicted", ends, ends, colour=BLACK, dash="dashed")]
-    for which, what, marker in ((~verification, "fitted", 0), (verification, "not fitted", 1)):
+    kinds = (
+        (~verification & ~left_out, "fitted", 0),
+        (verification, "not fitted", 1),
+        (left_out, "left out as slow", 2),
+    )
+    for which, what, marker in kinds:
         if which.any():
             error = mean_relative_error(np.abs(predicted[which] / seconds[which] - 1))
             label = f"{which.sum()} points {what}, MRE {error:.1%}"

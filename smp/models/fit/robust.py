@@ -9,11 +9,13 @@ timings is free of that unless all timings of a point lie within slow spells.  S
 the others, on the logarithmic scale, where a factor counts the same at 1 us and at 1 s.
 
 Only points above the fit are left out, because a spell makes nothing faster: a point far below shows that a term is
-missing.  Nothing is left out if the timings of every point agree, because then there were no slow spells.
+missing.  The same can be true of points above.  So no more points are left out than slow spells explain: if one timing
+in ten is slow, then three timings of a point are all slow at one point in a thousand.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,16 +33,33 @@ SPELL = 1.10
 """Ratio of a timing to the least one of its point above which it lies in a slow spell."""
 MOST = 0.2
 """Largest share of the points that is left out; if more lie apart, then the terms are at fault."""
+SURE = 3.0
+"""Standard deviations above the expected number of points whose timings are all slow."""
 _TRIES = 10
 
 
-def disturbed(raw: Sequence[Sequence[float]]) -> bool:
-    """Return True if some timing lies in a slow spell, or if single timings of points leave that open."""
-    return any(len(timings) < 2 or max(timings) > SPELL * min(timings) for timings in raw)
+def explained(raw: Sequence[Sequence[float]]) -> int:
+    """Return the largest number of points that may be left out because all their timings are slow.
+
+    The share p of slow timings is counted where a point also has fast ones.  Then p ** k is the probability that all k
+    timings of a point are slow.  Single timings show no share, so that only `MOST` bounds the number.
+
+    Examples
+    --------
+    >>> explained([[1.0, 1.0, 1.0]] * 90), explained([[1.0, 1.5, 1.0]] * 90), explained([[1.0]] * 90)
+    (0, 9, 18)
+    """
+    most = int(MOST * len(raw))
+    if all(len(timings) == 1 for timings in raw):
+        return most
+    slow = sum(sum(seconds > SPELL * min(timings) for seconds in timings) for timings in raw)
+    share = slow / sum(map(len, raw))
+    expected = sum(share ** len(timings) for timings in raw)
+    return min(most, int(expected + SURE * math.sqrt(expected) + 0.5))
 
 
 def slow_points(
-    columns: FloatArray, seconds: FloatArray, terms: Sequence[str], nonnegative: Sequence[bool]
+    columns: FloatArray, seconds: FloatArray, terms: Sequence[str], nonnegative: Sequence[bool], most: int
 ) -> tuple[BoolArray, FloatArray]:
     """Find the points that lie above the fit of the others by more than 3 MAD.
 
@@ -52,6 +71,8 @@ def slow_points(
     terms : sequence of k str
     nonnegative : sequence of k bool
         Terms whose coefficients must not be negative.
+    most : int
+        Largest number of points that are left out: those that are farthest from the fit.
 
     Returns
     -------
@@ -64,7 +85,7 @@ def slow_points(
     The MAD is scaled so that it is the standard deviation of normal noise: of normal residuals, 1 in 740 is above.
     """
     count = len(seconds)
-    most = min(int(MOST * count), count - len(terms) - 1)
+    most = min(most, count - len(terms) - 1)
     far = np.zeros(count, dtype=bool)  # on both sides: a point far below would pull the fit down, and lift the others
     for _ in range(_TRIES):
         model = fit(columns[~far], seconds[~far], terms, nonnegative, logarithmic=True)
