@@ -51,7 +51,7 @@ def of_library(name: str, library: Data) -> Iterator[Figure]:
         yield choice(name, found)
         if (errors := errors_figure(name, found)) is not None:
             yield errors
-    shared = {given.name for given in shared_inputs(found)}
+    shared = {given.name for given in shared_inputs(found)} if found else set()
     for key, model in found.items():
         own = [given.name for given in model.inputs if given.name not in shared]
         if len(own) == 1 and not suite:
