@@ -2,6 +2,7 @@
 
     python benchmarks/extra_rows.py [--cases 100] [--seed 1]
     python benchmarks/extra_rows.py --models [--cases 12]
+    python benchmarks/extra_rows.py --plots FOLDER
 
 Random grids are relaxed on emulated machines of 3 to 25 processors, on which a barrier costs next to nothing, and an
 element of an edge costs up to 64 times as much as a cell.  All times are virtual, so they are the same on every
@@ -10,7 +11,7 @@ one more and one fewer of either.  A prediction is right if none of those is fas
 
 With ``--models``, the charges are not given but come from a model that was calibrated with even shares.  A table has
 the chosen numbers, and three shares of an iteration that they save: by equation 41 of the source, by the charges of the
-model, and in virtual time.
+model, and in virtual time.  With ``--plots``, the costs of extra rows on two of these machines are drawn instead.
 
 Source: Brewer, Portable High-Performance Supercomputing, section 5.2 and table 5-1.
 """
@@ -18,14 +19,18 @@ Source: Brewer, Portable High-Performance Supercomputing, section 5.2 and table 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 
 import smp
 from smp._output import terminal
+from smp._output.drawing import save
+from smp._output.figure import Figure
 from smp._output.table import Column, Part, Table, share
 from smp._runtime.emulated.costs import Charges as VirtualCharges
-from smp.kernels.grids.extra_choice import extra_by_model
+from smp.kernels.grids.balance_of_rows import extra_figure
+from smp.kernels.grids.extra_choice import charges_of, extra_by_model
 from smp.kernels.grids.extra_rows import Charges, best_extra
 from smp.kernels.grids.programs import relax_red_black
 
@@ -95,12 +100,27 @@ def by_models(cases: int, seed: int) -> Part:
     return Part("Extra rows and columns by models", [Table("", [*counts, *shares], rows, [notes])])
 
 
+def costs_of_rows(shape: tuple[int, int] = (200, 60), p: int = 16) -> Figure:
+    """Describe the figure of two machines, whose charges come from calibrated models."""
+    found = {}
+    for dearer in (4, 64):
+        charges = VirtualCharges(copied_byte=SLOW * dearer, looped_byte=SLOW)
+        with smp.emulated(p, schedule="clock", charges=charges) as machine:
+            name = f"an element of an edge costs {dearer} times as much as a cell"
+            found[name] = charges_of(calibrated(machine).predict, shape, p)
+    return extra_figure(found, shape, p)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--models", action="store_true", help="choose by calibrated models, and show the benefit")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw what extra rows save and cost (figure 5-2)")
     given = parser.parse_args()
+    if given.plots:
+        print(*save([costs_of_rows()], given.plots))
+        return
     if given.models:
         print(terminal.report([by_models(min(given.cases, MOST_MODELS), given.seed)], 100))
         return

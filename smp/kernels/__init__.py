@@ -6,6 +6,7 @@
     sorting       sort  argsort           sort_radix  sort_sample  sort_column  sort_quick
     stencils      relax                   relax_red_black  relax_mesh  relax_mesh_cells  relax_mesh_messages
     a ring                                pass_tokens
+    sparse        (smp.kernels.sparse)    multiply_sparse
     transposes    transpose_schedule
 
 By default, a function chooses the fastest form and runs it on streams of the calling process.  The caller can also name

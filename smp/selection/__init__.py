@@ -4,6 +4,7 @@
     Guard                                 size from which a choice pays
     calibrate                             measures implementations and fits a model to each
     crossovers                            finds the sizes at which another implementation becomes the fastest
+    plot_parameter                        draws how the time depends on the parameter of an implementation
     plot_errors                           draws where predictions and choices are wrong
     try_library, try_parameter            measure how often a choice is right
 
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from smp._computer.lazy import handed_on
 
 if TYPE_CHECKING:
+    from .best_values import plot_parameter
     from .calibration import calibrate
     from .crossing import crossovers
     from .error_map_figure import plot_errors
@@ -33,6 +35,7 @@ __all__ = [
     "calibrate",
     "crossovers",
     "plot_errors",
+    "plot_parameter",
     "try_library",
     "try_parameter",
 ]
@@ -47,6 +50,7 @@ __getattr__ = handed_on(
         "calibrate": ".calibration",
         "crossovers": ".crossing",
         "plot_errors": ".error_map_figure",
+        "plot_parameter": ".best_values",
         "try_library": ".trial",
         "try_parameter": ".neighbours",
     },

@@ -9,8 +9,9 @@ import smp
 from smp._runtime.emulated.costs import Charges as VirtualCharges
 from smp.kernels import relax
 from smp.kernels.grids import layout_choice
+from smp.kernels.grids.balance_of_rows import extra_figure
 from smp.kernels.grids.extra_choice import charges_of, extra_by_model, filled
-from smp.kernels.grids.extra_rows import Charges, amounts, best_extra
+from smp.kernels.grids.extra_rows import Charges, amounts, best_extra, iteration_time
 from smp.kernels.grids.layouts import blocks_of, rectangles
 from smp.kernels.grids.programs import relax_red_black
 from smp.kernels.grids.terms import random_grid
@@ -142,3 +143,18 @@ def test_the_predicted_benefit_is_that_of_virtual_time() -> None:
     assert measured > 0
     assert found.saved == pytest.approx(measured, abs=0.03)
     assert found.filled > measured, "the extra rows fill idle time only in part"
+
+
+def test_the_figure_shows_what_rows_save_and_cost() -> None:
+    shape, p = (202, 42), 16
+    cheap, dear = Charges(1.0, 0.1), Charges(1.0, 30.0)
+    figure = extra_figure({"cheap edges": cheap, "dear edges": dear}, shape, p)
+    assert [panel.title for panel in figure.panels] == ["cheap edges", "dear edges"]
+    for panel, charges in zip(figure.panels, (cheap, dear), strict=True):
+        saved, cost = (np.array(one.y) for one in panel.series)
+        assert saved[0] == cost[0] == 0
+        for rows in (1, 7):
+            sharing = rectangles(shape, p, extra_rows=rows)
+            even = iteration_time(shape, rectangles(shape, p), charges)
+            assert saved[rows] - cost[rows] == pytest.approx(even - iteration_time(shape, sharing, charges))
+        assert panel.marks[0].value == best_extra(shape, p, charges)[0]

@@ -2,13 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
+from support.made_models import made_model
 
 from smp.errors import ModelError
-from smp.models.fit.inputs import parsed
-from smp.models.fit.model import Model, Quality
-from smp.models.fit.specification import expressions_of
+from smp.models.fit.model import Model
 from smp.selection import crossovers
 from smp.selection.library import Implementation, Library, Parameter
 
@@ -16,14 +14,7 @@ INPUTS = {"n": "1..1e6", "width": "4, 8"}
 
 
 def model(coefficients: dict[str, float], inputs: dict[str, str] | None = None, mre: float = 0.0) -> Model:
-    """Return a model of these terms with the given error."""
-    given = inputs or INPUTS
-    k = len(coefficients)
-    return Model(
-        *("made up", parsed(given), {text: expressions_of([text], tuple(given))[text] for text in coefficients}),
-        *(np.array(list(coefficients.values())), np.zeros((k, k)), 0.01, 20, ""),
-        Quality(count=30, verified=20, r_squared=1.0, mre_fit=mre, mre=mre, worst=mre),
-    )
+    return made_model(coefficients, inputs or INPUTS, mre)
 
 
 def test_the_change_is_where_the_lines_cross() -> None:

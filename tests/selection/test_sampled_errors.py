@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.libraries import made_library
+from support.made_models import made_model
 
 import smp
 from smp.errors import ModelError
-from smp.models.fit.inputs import parsed
-from smp.models.fit.model import Model, Quality, Samples
-from smp.models.fit.specification import expressions_of
+from smp.models.fit.model import Model, Samples
 from smp.selection import plot_errors
 from smp.selection.error_map_figure import errors_figure
 from smp.selection.sampled import SampledChoice, said_of, sampled_choices, sampled_errors
@@ -20,13 +19,10 @@ INPUTS = {"n": "1..1000", "m": "1..10"}
 
 def sampled(slope: float, measured: dict[tuple[float, float], float], apart: int = 0) -> Model:
     """Return the model ``slope * n`` with these measured seconds, of which the last ``apart`` were not fitted."""
-    quality = Quality(count=30, verified=20, r_squared=1.0, mre_fit=0.01, mre=0.01, worst=0.05)
     points, kept = np.array(list(measured)), np.arange(len(measured)) >= len(measured) - apart
     seconds = np.array(list(measured.values()))
     samples = Samples({"n": points[:, 0], "m": points[:, 1]}, seconds, [[each] for each in seconds.tolist()], kept)
-    terms = {"n": expressions_of(["n"], tuple(INPUTS))["n"]}
-    model = Model("made", parsed(INPUTS), terms, np.array([slope]), np.zeros((1, 1)), 0.01, 20, "", quality)
-    return replace(model, samples=samples)
+    return replace(made_model({"n": slope}, INPUTS), samples=samples)
 
 
 MODELS = {

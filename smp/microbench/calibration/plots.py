@@ -2,6 +2,7 @@
 
 choice-LIBRARY       after figures 4-7 and 4-14 of Brewer's thesis
 errors-LIBRARY       after figure 4-8: errors at the measured points, and wrong choices
+parameter-LIBRARY-IMPLEMENTATION    after figures 5-3 and 5-5, for implementations that have a parameter
 timings-LIBRARY      after figure 3-6: the histogram of all timings
 residuals-LIBRARY-IMPLEMENTATION, and residuals-SUITE-TASK of each model of a suite with a large error
 """
@@ -20,7 +21,9 @@ from smp._output.figure import Axis, Cells, Figure, Panel, Series
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.inputs import Input
 from smp.models.fit.model import Model
+from smp.selection.best_values import parameter_figure
 from smp.selection.error_map_figure import errors_figure
+from smp.selection.sampled import shared_inputs
 from smp.selection.suite import FORMAT as SUITE
 
 from ..output.format import Data
@@ -48,6 +51,11 @@ def of_library(name: str, library: Data) -> Iterator[Figure]:
         yield choice(name, found)
         if (errors := errors_figure(name, found)) is not None:
             yield errors
+    shared = {given.name for given in shared_inputs(found)} if found else set()
+    for key, model in found.items():
+        own = [given.name for given in model.inputs if given.name not in shared]
+        if len(own) == 1 and not suite:
+            yield parameter_figure(f"{name}/{key}", model, own[0])
     taken = [model.samples.raw for model in found.values() if model.samples is not None]
     timings = timings_figure(f"timings-{_plain(name)}", name, [point for raw in taken for point in raw], unit="s")
     if timings is not None and not suite:
