@@ -185,8 +185,10 @@ def _is_short(
     """Return True for a short array that NumPy takes as it is, so that no time is spent on anything else."""
     if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in _NATIVE:
         return False
+    if keys.nbytes < WORTH_VECTORS:
+        return True
     if library is sort_library and vectors.has_vectors():
-        return keys.nbytes < WORTH_VECTORS
+        return False
     return keys.nbytes < LEAST or len(keys) < library(keys.dtype, streams_for(machine)).worth
 
 
