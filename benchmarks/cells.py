@@ -2,8 +2,10 @@
 
     python benchmarks/cells.py [--rounds 300] [--seconds 3]
 
-All times come from this one run on two processors.  Each time is the median of many short windows.  Sleepers are
-streams that have trapped: they wait in the kernel.
+All times come from this one run on two processors.  The compared hand-offs take turns, in bursts of many short windows:
+a time is the median over the bursts, and a ratio the median of the ratios of neighbouring bursts, with its quartiles.
+The hand-off of a line, from the least to the largest over the bursts, shows how the host placed the CPUs meanwhile.
+Sleepers are streams that have trapped: they wait in the kernel.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from smp._runtime.memory.cells import PLAIN, Cells
 from smp.compiled import clock, compare_exchange, fetch_add, load, readfe, readff, store, writeef, writexf
 
 Times = NDArray[np.int64]
+Bursts = dict[str, NDArray[np.float64]]
+BURSTS = 30
 SLEEPERS = 64
 REST = 20_000  # ns, after which a waiting thread is asleep
 
@@ -105,44 +109,52 @@ def futex_to_and_fro(words: Times, me: int, rest: int, n: int, out: Times) -> No
         out[r] = clock() - start - 2 * n * rest
 
 
-def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cells, words: Any, rounds: int) -> Any:
-    """Return the ns of each kind of hand-off and back, and of an operation by one stream; those from Python in us."""
-    found: dict[str, float] = {}
+def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cells, words: Any, rounds: int) -> Bursts:
+    """Return the ns of each kind of hand-off and back, and of an operation by one stream, burst by burst."""
+    found: dict[str, list[float]] = {}
+    rank, shared, own = proc.rank, words.view, np.zeros(16, np.int64)
 
-    def take(name: str, n: int, work: Any, windows: int) -> None:
-        work(2, np.zeros(2, np.int64))
+    def burst(name: str, n: int, work: Any, windows: int) -> None:
         out = np.zeros(windows, np.int64)
         proc.barrier()
         words.view[:] = 0
         proc.barrier()
         work(n, out)
-        found[name] = float(np.median(out)) / n
-        proc.barrier()
+        found.setdefault(name, []).append(float(np.median(out)) / n)
 
-    rank, shared = proc.rank, words.view
-    take("line", 300, lambda n, out: line_to_and_fro(shared, rank, False, n, out), rounds)
-    take("plain", 300, lambda n, out: values_to_and_fro(plain, rank, 0, n, out), rounds)
-    take("exchange", 300, lambda n, out: line_to_and_fro(shared, rank, True, n, out), rounds)
-    take("padded", 300, lambda n, out: values_to_and_fro(padded, rank, 0, n, out), rounds)
-    take("futex", 20, lambda n, out: futex_to_and_fro(shared, rank, REST, n, out), rounds // 3)
-    take("asleep", 20, lambda n, out: values_to_and_fro(asleep, rank, REST, n, out), rounds // 3)
-    if rank == 0:
-        out = np.zeros(rounds, np.int64)
-        pair_of_operations(plain, 2, out)
-        floor_of_a_pair(np.zeros(16, np.int64), 2, out)
-        pair_of_operations(plain, 1000, out)
-        found["pair"] = float(np.median(out)) / 1000
-        floor_of_a_pair(np.zeros(16, np.int64), 1000, out)
-        found["floor"] = float(np.median(out)) / 1000
-        times = []
-        for _ in range(rounds):
-            start = time.perf_counter()
-            for k in range(100):
+    def from_python(n: int, out: Times) -> None:
+        for r in range(len(out)):
+            start = time.perf_counter_ns()
+            for k in range(n):
                 plain.writeef(0, k)
                 plain.readfe(0)
-            times.append(time.perf_counter() - start)
-        found["python"] = float(np.median(times)) / 200 * 1e6
-    return found
+            out[r] = time.perf_counter_ns() - start
+
+    together = (
+        ("line", 300, lambda n, out: line_to_and_fro(shared, rank, False, n, out), rounds),
+        ("plain", 300, lambda n, out: values_to_and_fro(plain, rank, 0, n, out), rounds),
+        ("exchange", 300, lambda n, out: line_to_and_fro(shared, rank, True, n, out), rounds),
+        ("padded", 300, lambda n, out: values_to_and_fro(padded, rank, 0, n, out), rounds),
+        ("futex", 20, lambda n, out: futex_to_and_fro(shared, rank, REST, n, out), rounds // 3),
+        ("asleep", 20, lambda n, out: values_to_and_fro(asleep, rank, REST, n, out), rounds // 3),
+    )
+    alone = (
+        ("floor", 1000, lambda n, out: floor_of_a_pair(own, n, out), rounds),
+        ("pair", 1000, lambda n, out: pair_of_operations(plain, n, out), rounds),
+        ("python", 100, from_python, rounds),
+    )
+    for turn in range(BURSTS + 1):
+        for name, n, work, windows in together:
+            burst(name, n, work, -(-windows // BURSTS))
+        if rank == 0:
+            for name, n, work, windows in alone:
+                out = np.zeros(-(-windows // BURSTS), np.int64)
+                own[:] = 0
+                work(n, out)
+                found.setdefault(name, []).append(float(np.median(out)) / n)
+        if turn == 0:  # compiled now
+            found.clear()
+    return {name: np.array(each) for name, each in found.items()}
 
 
 @smp.stream
@@ -236,7 +248,7 @@ def main() -> None:
     options = parser.parse_args()
     with smp.host(2) as machine:
         arguments = (machine.cells(2), machine.cells(2, padded=True), machine.cells(2, retries=0))
-        ns = machine.run(two_processors, *arguments, machine.zeros(16, np.int64), options.rounds).results[0]
+        bursts = machine.run(two_processors, *arguments, machine.zeros(16, np.int64), options.rounds).results[0]
     with smp.host(2, pin=False) as machine:
         rounds = 12
         cells = machine.cells(2 * rounds)
@@ -245,25 +257,29 @@ def main() -> None:
         words, done = machine.zeros(16 * SLEEPERS, np.int64), machine.zeros(rounds, np.int64)
         answers = machine.run(many_sleepers, cells, words, done, rounds, options.seconds).results
     many = answers[0]
+    ns = {name: float(np.median(each)) for name, each in bursts.items()}
+
+    def ratio(one: str, other: str, detail: str) -> tuple[float, str]:
+        low, middle, high = np.percentile(bursts[one] / bursts[other], (25, 50, 75))
+        return float(middle), f"{low:.2f} to {high:.2f}; {detail}"
+
     cpu = sum(answer["cpu"] for answer in answers)
     rows = [
         ("bytes of a cell", 8 * PLAIN, "", 16),
-        ("readfe + writeef / compare-exchange + store", ns["pair"] / ns["floor"], f"{ns['pair']:.1f} ns", 3),
-        ("hand-off by cells / by a line, spinning", ns["plain"] / ns["line"], f"{ns['plain'] / 2:.0f} ns one way", 2),
-        ("  cells on lines of their own / by a line", ns["padded"] / ns["line"], f"{ns['padded'] / 2:.0f} ns", None),
+        ("readfe + writeef / compare-exchange + store", *ratio("pair", "floor", f"{ns['pair']:.1f} ns"), 3),
+        ("hand-off by cells / by a line, spinning", *ratio("plain", "line", f"{ns['plain'] / 2:.0f} ns one way"), 2),
+        ("  cells on lines of their own / by a line", *ratio("padded", "line", f"{ns['padded'] / 2:.0f} ns"), None),
         (
             "  by cells / by a line, compare-exchange",
-            ns["plain"] / ns["exchange"],
-            f"{ns['exchange'] / 2:.0f} ns",
+            *ratio("plain", "exchange", f"by a line {ns['exchange'] / 2:.0f} ns"),
             None,
         ),
         (
             "hand-off by cells / by a futex, asleep",
-            ns["asleep"] / ns["futex"],
-            f"{ns['asleep'] / 2e3:.1f} us one way",
+            *ratio("asleep", "futex", f"{ns['asleep'] / 2e3:.1f} us one way"),
             2,
         ),
-        ("an operation from Python, us", ns["python"], "", 2),
+        ("an operation from Python, us", ns["python"] / 2e3, "", 2),
         (f"{SLEEPERS} streams that wait, % of a CPU", 100 * cpu, "", 2),
         (
             f"waking {SLEEPERS}, to the last / one futex wake",
@@ -278,9 +294,11 @@ def main() -> None:
             None,
         ),
     ]
+    line = bursts["line"] / 2
     print(f"{'':<46}{'measured':>8}{'target':>8}")
     for name, got, detail, asked in rows:
         print(f"{name:<46}{got:>8.2f}{'' if asked is None else asked:>8}   {detail}")
+    print(f"placement: a line passes to the other CPU in {line.min():.0f} to {line.max():.0f} ns")
 
 
 if __name__ == "__main__":
