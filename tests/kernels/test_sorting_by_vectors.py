@@ -14,7 +14,7 @@ import smp
 from smp.kernels.sorting import choice, fast
 from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.by_vectors.in_place import sort_in_place, sort_part, split_block
-from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, VECTOR, sort_few, split_vector
+from smp.kernels.sorting.by_vectors.vectors import GROUP, MOST_VECTORS, VECTOR, sort_few, split_group, split_vector
 from smp.kernels.sorting.functions import sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.selection.library import Library
@@ -25,8 +25,13 @@ every_type = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 
 
 @smp.local
-def split_one(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
-    return split_vector(keys, at, left, right, pivot)
+def split_one(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
+    return split_vector(source, at, keys, left, right, pivot)
+
+
+@smp.local
+def split_some(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
+    return split_group(keys, at, left, right, pivot)
 
 
 @smp.local
@@ -56,9 +61,23 @@ def test_vector_code_splits_as_its_definition_does(dtype: np.dtype[Any]) -> None
     lanes = VECTOR // dtype.itemsize
     keys = drawn(dtype, 4 * lanes)
     for pivot in (*keys[:lanes], keys[~(keys != keys)].max()):
-        ours, defined = keys.copy(), keys.copy()
-        assert split_one(ours, lanes, 0, 4 * lanes, pivot) == split_vector(defined, lanes, 0, 4 * lanes, pivot)
-        assert ours.tobytes() == defined.tobytes()
+        for source in (keys, drawn(dtype, lanes + 3, 7)):
+            ours, defined = keys.copy(), keys.copy()
+            count = split_one(source, 3, ours, 0, 4 * lanes, pivot)
+            assert count == split_vector(source, 3, defined, 0, 4 * lanes, pivot)
+            assert ours.tobytes() == defined.tobytes()
+
+
+@needs_vectors
+@every_type
+def test_vector_code_splits_groups_as_their_definition_does(dtype: np.dtype[Any]) -> None:
+    group = GROUP * VECTOR // dtype.itemsize
+    keys = drawn(dtype, 3 * group)
+    for pivot in (*keys[:20], keys[~(keys != keys)].max()):
+        for at in (0, group, 2 * group):  # in the places that are written first, between them, and in the last ones
+            ours, defined = keys.copy(), keys.copy()
+            assert split_some(ours, at, 0, 3 * group, pivot) == split_group(defined, at, 0, 3 * group, pivot)
+            assert ours.tobytes() == defined.tobytes()
 
 
 @needs_vectors
@@ -129,8 +148,8 @@ def test_any_keys_are_sorted(keys: Keys, repeats: int) -> None:
 @needs_vectors
 @every_type
 def test_a_block_is_split_at_the_place_that_is_returned(dtype: np.dtype[Any]) -> None:
-    lanes = VECTOR // dtype.itemsize
-    for n in (2 * lanes, 2 * lanes + 1, 5 * lanes - 1, 1000):
+    group = GROUP * VECTOR // dtype.itemsize
+    for n in (2 * group, 2 * group + 1, 3 * group - 1, 1000, 1001):
         for seed in range(20):
             keys = drawn(dtype, n + 6, seed)
             pivot = keys[3 + seed % n]

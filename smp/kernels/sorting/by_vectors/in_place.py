@@ -8,12 +8,12 @@
       then every stream takes a part, splits it, puts one half back, and so on; a part that fits a core's cache it
       sorts alone
 
-No memory is needed beyond a few vectors.  A key is read and written once for each halving, until the part fits the
+No memory is needed beyond a dozen vectors.  A key is read and written once for each halving, until the part fits the
 cache.
 
-    [free │ unread ............. unread │ free]     a block while it is split: as many places are free as two vectors
-     left                              right        have; the vector to read next is taken from the side with fewer free
-                                                    places, so that there is always room for a vector on both sides
+    [free │ unread ............. unread │ free]     a block while it is split: as many places are free as two groups of
+     left                              right        vectors have; the next group is taken from the side with fewer free
+                                                    places, so that there is always room for a group on both sides
 
 A pivot is the median of some keys.  If no key is above it, it is the largest key: those that equal it are set aside.  A
 part whose pivots were bad again and again is left to NumPy, so that the time is never quadratic.
@@ -38,7 +38,7 @@ from smp._runtime.program.processor import share
 from ...in_process import side_by_side
 from ..keys import Keys
 from ..parts import is_plain
-from .vectors import MOST_VECTORS, VECTOR, sort_few, split_vector
+from .vectors import GROUP, MOST_VECTORS, VECTOR, sort_few, split_group, split_vector
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
@@ -66,30 +66,29 @@ def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Any:
 def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys) -> int:
     """Move the keys up to the pivot to the front; return the place of the first of the others.
 
-    There are keys for two vectors at least; ``kept`` has room for those of three.
+    There are keys for at least two groups of vectors; ``kept`` has room for three.
     """
     lanes = VECTOR // keys.itemsize
-    end = low + (high - low) // lanes * lanes
-    rest = high - end  # keys that fill no vector
-    kept[:rest] = keys[end:high]
-    kept[rest : rest + lanes] = keys[low : low + lanes]
-    kept[rest + lanes : rest + 2 * lanes] = keys[end - lanes : end]
-    unread, stop, left, right = low + lanes, end - lanes, low, end
+    group = GROUP * lanes
+    unread, stop = low + group, low + (high - low) // group * group - group
+    free = group + high - stop
+    for i in range(group):  # quicker than slices, whose overlap is checked
+        kept[i] = keys[low + i]
+    for i in range(free - group):
+        kept[group + i] = keys[stop + i]
+    left, right = low, high
     while unread < stop:
         if unread - left <= right - stop:
             at = unread
-            unread += lanes
+            unread += group
         else:
-            stop -= lanes
+            stop -= group
             at = stop
-        count = split_vector(keys, at, left, right, pivot)
+        count = split_group(keys, at, left, right, pivot)
         left += count
-        right -= lanes - count
-    moved = min(rest, end - right)  # the others reach up to ``high``
-    for i in range(moved):
-        keys[high - 1 - i] = keys[right + i]
-    right = right + moved if moved == rest else high - moved
-    for i in range(rest + 2 * lanes):
+        right -= group - count
+    whole = free // lanes * lanes
+    for i in range(whole, free):
         key = kept[i]
         if key <= pivot:
             keys[left] = key
@@ -97,6 +96,10 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys) -> int:
         else:
             right -= 1
             keys[right] = key
+    for at in range(0, whole, lanes):  # the free places are whole vectors now: the two stores of the last one agree
+        count = split_vector(kept, at, keys, left, right, pivot)
+        left += count
+        right -= lanes - count
     return left
 
 
@@ -120,7 +123,7 @@ def less_first(keys: Keys, low: int, high: int, pivot: Any) -> int:
 )
 def split_block(keys: Keys, low: int, high: int, pivot: Any) -> int:
     """Split a block by a pivot; see `split`."""
-    return split(keys, low, high, pivot, np.empty(3 * _LANES, keys.dtype))
+    return split(keys, low, high, pivot, np.empty(3 * GROUP * _LANES, keys.dtype))
 
 
 @local(name="sorting.exchange", terms={"key": "count"}, cost="(2 * load + 2 * store + int) * count")
@@ -150,7 +153,7 @@ def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
         Number of these ranges.
     """
     few = MOST_VECTORS * (VECTOR // keys.itemsize)
-    kept, some = np.empty(3 * _LANES, keys.dtype), np.empty(31, keys.dtype)
+    kept, some = np.empty(3 * GROUP * _LANES, keys.dtype), np.empty(31, keys.dtype)
     ranges = np.empty((96, 3), np.int64)  # the longer half waits, so there are fewer of them than bits in a length
     tries, length = 10, high - low
     while length > 0:

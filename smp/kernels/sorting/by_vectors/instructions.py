@@ -65,6 +65,13 @@ class _Lanes:
         declared: Any = cgutils.get_or_insert_function(self.builder.module, function, name)
         return self.builder.call(declared, args)
 
+    def pivots(self, pivot: Any) -> Any:
+        """Return a key in all lanes."""
+        nothing = ir.Constant(self.keys, ir.Undefined)
+        one = self.builder.insert_element(nothing, pivot, _I32(0))
+        first = ir.Constant(ir.VectorType(_I32, self.count), [0] * self.count)
+        return self.builder.shuffle_vector(one, nothing, first)
+
     def packed(self, kind: str, words: Any, other: Any, chosen: Any) -> Any:
         name = f"llvm.x86.avx512.mask.{kind}.v{self.count}i{self.bits}"
         return self.call(name, self.words, words, other, chosen)
@@ -77,34 +84,56 @@ def _is_keys(keys: Any) -> None:
         raise TypingError(f"keys must be integers or floats of 32 or 64 bits, not {keys.dtype}")
 
 
-def _typed_split(typing: Any, keys: Any, at: Any, left: Any, right: Any, pivot: Any) -> Any:
+def _typed_split(typing: Any, source: Any, at: Any, keys: Any, left: Any, right: Any, pivot: Any) -> Any:
+    _is_keys(source)
+    _is_keys(keys)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source_, at, keys_, left, right, pivot = args
+        given, lanes = _Lanes(context, builder, source, source_), _Lanes(context, builder, keys, keys_)
+        words = builder.load(given.at(at), align=lanes.bits // 8)
+        return _split(lanes, words, left, right, lanes.pivots(pivot))
+
+    return types.intp(source, types.intp, keys, types.intp, types.intp, keys.dtype), code
+
+
+def _typed_group(typing: Any, keys: Any, at: Any, left: Any, right: Any, pivot: Any) -> Any:
     _is_keys(keys)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         lanes = _Lanes(context, builder, keys, args[0])
         at, left, right, pivot = args[1:]
         n, size = lanes.count, lanes.bits // 8
-        words = builder.load(lanes.at(at), align=size)
-        nothing = ir.Constant(lanes.keys, ir.Undefined)
-        one = builder.insert_element(nothing, pivot, _I32(0))
-        pivots = builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(_I32, n), [0] * n))
-        if lanes.floats:
-            first = builder.fcmp_ordered("<=", builder.bitcast(words, lanes.keys), pivots)
-        elif lanes.signed:
-            first = builder.icmp_signed("<=", words, pivots)
-        else:
-            first = builder.icmp_unsigned("<=", words, pivots)
-        mask = ir.IntType(n)
-        count = builder.zext(lanes.call(f"llvm.ctpop.i{n}", mask, builder.bitcast(first, mask)), _I64)
-        low = lanes.packed("compress", words, lanes.all(0), first)
-        high = lanes.packed("compress", words, lanes.all(0), builder.not_(first))
-        behind = builder.trunc(builder.shl(_I32(-1), builder.trunc(count, _I32)), mask)
-        both = lanes.packed("expand", high, low, builder.bitcast(behind, lanes.chosen))
-        builder.store(both, lanes.at(left), align=size)
-        builder.store(both, lanes.at(builder.sub(right, _I64(n))), align=size)
-        return count
+        pivots = lanes.pivots(pivot)
+        read = [builder.load(lanes.at(builder.add(at, _I64(n * k))), align=size) for k in range(vectors.GROUP)]
+        total = _I64(0)
+        for words in read:
+            count = _split(lanes, words, builder.add(left, total), right, pivots)
+            total = builder.add(total, count)
+            right = builder.sub(builder.add(right, count), _I64(n))
+        return total
 
     return types.intp(keys, *[types.intp] * 3, keys.dtype), code
+
+
+def _split(lanes: _Lanes, words: Any, left: Any, right: Any, pivots: Any) -> Any:
+    """Pack a vector, store it at both ends of the free places, and return the number of keys that come first."""
+    builder, n, size = lanes.builder, lanes.count, lanes.bits // 8
+    if lanes.floats:
+        first = builder.fcmp_ordered("<=", builder.bitcast(words, lanes.keys), pivots)
+    elif lanes.signed:
+        first = builder.icmp_signed("<=", words, pivots)
+    else:
+        first = builder.icmp_unsigned("<=", words, pivots)
+    mask = ir.IntType(n)
+    count = builder.zext(lanes.call(f"llvm.ctpop.i{n}", mask, builder.bitcast(first, mask)), _I64)
+    low = lanes.packed("compress", words, lanes.all(0), first)
+    high = lanes.packed("compress", words, lanes.all(0), builder.not_(first))
+    behind = builder.trunc(builder.shl(_I32(-1), builder.trunc(count, _I32)), mask)
+    both = lanes.packed("expand", high, low, builder.bitcast(behind, lanes.chosen))
+    builder.store(both, lanes.at(left), align=size)
+    builder.store(both, lanes.at(builder.sub(right, _I64(n))), align=size)
+    return count
 
 
 def _typed_sort(typing: Any, keys: Any, first: Any, count: Any) -> Any:
@@ -198,23 +227,31 @@ def _flipped(lanes: _Lanes, words: Any) -> Any:
     return builder.xor(words, builder.and_(negative, lanes.all((1 << (lanes.bits - 1)) - 1)))
 
 
-_split_vector, _sort_few = intrinsic(_typed_split), intrinsic(_typed_sort)
+_split_vector, _split_group, _sort_few = intrinsic(_typed_split), intrinsic(_typed_group), intrinsic(_typed_sort)
 
 
 # Numba compares the names and types of the parameters of all these functions.
-def _split(keys: Keys, at: int, left: int, right: int, pivot: Any) -> Any:
-    def with_vectors(keys: Keys, at: int, left: int, right: int, pivot: Any) -> Any:
-        return _split_vector(keys, at, left, right, pivot)
+def _of_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> Any:
+    def with_vectors(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> Any:
+        return _split_vector(source, at, keys, left, right, pivot)
 
     return with_vectors if vectors.has_vectors() else vectors.split_vector
 
 
-def _sort(keys: Keys, first: int, count: int) -> Any:
+def _of_group(keys: Keys, at: int, left: int, right: int, pivot: Any) -> Any:
+    def with_vectors(keys: Keys, at: int, left: int, right: int, pivot: Any) -> Any:
+        return _split_group(keys, at, left, right, pivot)
+
+    return with_vectors if vectors.has_vectors() else vectors.split_group
+
+
+def _of_few(keys: Keys, first: int, count: int) -> Any:
     def with_vectors(keys: Keys, first: int, count: int) -> None:
         _sort_few(keys, first, count)
 
     return with_vectors if vectors.has_vectors() else vectors.sort_few
 
 
-overloads(vectors.split_vector, _split)
-overloads(vectors.sort_few, _sort)
+overloads(vectors.split_vector, _of_vector)
+overloads(vectors.split_group, _of_group)
+overloads(vectors.sort_few, _of_few)

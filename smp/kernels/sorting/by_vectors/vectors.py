@@ -23,29 +23,43 @@ from ..keys import Keys
 
 VECTOR = 64
 """Bytes of a vector."""
+GROUP = 4
+"""Vectors that are read at once: what they are compared with does not wait for the places of those before."""
 MOST_VECTORS = 16
 """Vectors that `sort_few` sorts at most."""
 
 
-def split_vector(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
+def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
     """Read a vector of keys and store it twice: from ``left`` on, and up to ``right``; return how many keys come first.
 
     The keys up to the pivot come first, then the others and NaN.
 
     Parameters
     ----------
-    keys : plain array of one of `smp.kernels.sorting.keys.DTYPES`
+    source, keys : plain arrays of one of `smp.kernels.sorting.keys.DTYPES`
+        Array that is read, and array that is written; they may be the same.
     at, left, right : int
-        Place of the vector, first of the places on the left, and end of those on the right.
+        Place of the vector, first of the free places on the left, and end of those on the right.
     pivot : of the keys' dtype
     """
     lanes = VECTOR // keys.itemsize
-    some = keys[at : at + lanes].copy()
+    some = source[at : at + lanes].copy()
     first = some <= pivot
     low, high = some[first], some[~first]
     for start in (left, right - lanes):
         keys[start : start + len(low)], keys[start + len(low) : start + lanes] = low, high
     return len(low)
+
+
+def split_group(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
+    """Read `GROUP` vectors of keys, and then do with each what `split_vector` does; return how many keys come first."""
+    lanes = VECTOR // keys.itemsize
+    some = keys[at : at + GROUP * lanes].copy()
+    total = 0
+    for k in range(GROUP):
+        count = split_vector(some, k * lanes, keys, left + total, right - k * lanes + total, pivot)
+        total += count
+    return total
 
 
 def sort_few(keys: Keys, first: int, count: int) -> None:
