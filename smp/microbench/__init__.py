@@ -7,7 +7,7 @@
     cross         the predicted time of a kernel on another machine
     calibrated    the hybrid model of a kernel: its factored model, corrected by its measured runs
     costs_of_machines    what the same operations cost on several machines, over size
-    measure_contention   processors at one word on this computer, next to the times that LoPC predicts
+    measure_contention   processors at one word or one server on this computer, next to the times that LoPC predicts
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parameters of the LoPC model for a measured machine: the latency S_l and the occupancy S_o of shared memory."""
+"""Parameters of the LoPC model for a measured machine: latency S_l and occupancy S_o, of words and of messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..errors import ProfileError
 
 MEASURE = "python -m smp.microbench --only synchronisation"
+MEASURE_MESSAGES = "python -m smp.microbench --only messages"
 
 
 class Contention(NamedTuple):
@@ -79,3 +80,49 @@ def contention_parameters(profile: Mapping[str, Any]) -> Contention:
         )
     most = max(contended, key=int)
     return Contention(handed * 1e-9, contended[most] / int(most) * 1e-9)
+
+
+def message_parameters(profile: Mapping[str, Any]) -> Contention:
+    """Take S_l and S_o of requests from Python between awake processors from a profile.
+
+    Parameters
+    ----------
+    profile : mapping
+        The JSON document, `Profile.data`.
+
+    Returns
+    -------
+    Contention
+        Latency and occupancy in seconds; unpacks as a pair.
+
+    Raises
+    ------
+    ProfileError
+        If messages between two processors were not measured; the message names the command that measures them.
+
+    Notes
+    -----
+    A request and its reply between two processors that do nothing else take 2 S_l + 2 S_o: the row ``request`` of the
+    section ``messages``.
+
+    S_l
+        Time of a packet one way between compiled loops, half of that there and back (``trip``).
+    S_o
+        The rest, half of it for the handler of the request and half for that of the reply. It includes the time that
+        Python takes to send.
+
+    Examples
+    --------
+    >>> rows = [{"what": "trip", "processors": 2, "ns": 100.0}, {"what": "request", "processors": 2, "ns": 1900.0}]
+    >>> latency, occupancy = message_parameters({"messages": {"rows": rows}})
+    >>> round(1e9 * latency, 6), round(1e9 * occupancy, 6)
+    (50.0, 900.0)
+    """
+    rows = (profile.get("messages") or {}).get("rows") or []
+    ns = {row["what"]: row["ns"] for row in rows if row.get("processors") == 2 and row["what"] in ("trip", "request")}
+    if len(ns) < 2:
+        raise ProfileError(
+            "this profile has no price for requests to another processor: messages between 2 processors were not "
+            f"measured; {MEASURE_MESSAGES} measures them if 2 CPUs or more may be used"
+        )
+    return Contention(ns["trip"] / 2 * 1e-9, max(0.0, ns["request"] - ns["trip"]) / 2 * 1e-9)

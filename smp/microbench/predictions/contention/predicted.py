@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from smp.models.lopc import client_server
-from smp.profiles.contention import contention_parameters
+from smp.profiles.contention import Contention, contention_parameters, message_parameters
 
 
 class Predicted(NamedTuple):
@@ -53,10 +53,28 @@ def at_one_word(profile: Mapping[str, Any], processors: int, work: float) -> Pre
     if processors == 1:
         alone = work + profile["synchronisation"]["fetch_add_ns"]["alone"] * 1e-9
         return Predicted(alone, alone)
-    return at_one_server(parameters.latency, parameters.occupancy, processors, work)
+    return _served(parameters, processors, work)
 
 
-def at_one_server(latency: float, occupancy: float, clients: int, work: float) -> Predicted:
-    """Predict the cycle of clients of one server whose handlers take a constant time; all times are in seconds."""
-    found = client_server(work, latency, occupancy, clients + 1, 1, variation=0.0)
+def at_one_server(profile: Mapping[str, Any], processors: int, work: float) -> Predicted:
+    """Predict the cycle of processors that work and then send a request to one more, which only serves them.
+
+    Parameters
+    ----------
+    profile, work
+        As for `at_one_word`.
+    processors : int
+        Number of all processors, the server included.
+
+    Raises
+    ------
+    ProfileError
+        If messages were not measured.
+    """
+    return _served(message_parameters(profile), processors - 1, work)
+
+
+def _served(parameters: Contention, clients: int, work: float) -> Predicted:
+    """Predict the cycle of clients of one server, with handlers of constant times."""
+    found = client_server(work, *parameters, clients + 1, 1, variation=0.0)
     return Predicted(found.logp, float(found.response))

@@ -7,10 +7,11 @@ from typing import Any
 
 from smp._output import terminal
 from smp._output.notebook import displayed
-from smp._output.table import Cell, Column, Marked, Part, Table, text
+from smp._output.table import Bounded, Cell, Column, Marked, Part, Table, text
+from smp.profiles.contention import Contention as Parameters
 
 WIDTH = 100
-PLACES = {"word": "one word"}
+PLACES = {"word": "one word", "server": "one server"}
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Contended:
     Attributes
     ----------
     what : str
-        "word" if the processors add to one word.
+        "word" if the processors add to one word, "server" if all but one send requests to that one.
     processors : int
     work : float
         Work in a cycle, as measured without the rest.
@@ -28,8 +29,9 @@ class Contended:
         Time of a cycle: the median over the bursts, and the first and third quartile.
     logp, lopc : float
         Time of a cycle as predicted without contention and with it.
-    moved : float
-        Share of the additions that came directly after one of another processor, so that the line had to move.
+    moved : float, optional
+        At a word, share of the additions that came directly after one of another processor, so that the line had to
+        move.
     why : tuple of str
         Reasons not to trust what was measured; empty if there are none.
     """
@@ -42,7 +44,7 @@ class Contended:
     high: float
     logp: float
     lopc: float
-    moved: float = 0.0
+    moved: float | None = None
     why: tuple[str, ...] = ()
 
     @property
@@ -63,46 +65,50 @@ class Contention:
     Attributes
     ----------
     rows : tuple of Contended
-    latency, occupancy : float
-        S_l and S_o of a word, in seconds, from the profile.
+    parameters : dict of str to Contention
+        S_l and S_o from the profile, in seconds, for "word" and "server".
     states : tuple of (float, float)
         Placements of the CPUs during the measurement: hand-off of a line in seconds, and share of the time.
     """
 
     rows: tuple[Contended, ...]
-    latency: float
-    occupancy: float
+    parameters: dict[str, Parameters]
     states: tuple[tuple[float, float], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the rows and the parameters as plain JSON."""
         rows = [asdict(one) | {"error": one.error, "logp_error": one.logp_error} for one in self.rows]
         states = [{"handoff": ns, "share": share} for ns, share in self.states]
-        return {"latency": self.latency, "occupancy": self.occupancy, "placement": states, "contention": rows}
+        parameters = {name: one._asdict() for name, one in self.parameters.items()}
+        return {"parameters": parameters, "placement": states, "contention": rows}
 
     def report(self) -> Part:
         """Return the table."""
         columns = (
-            *(text("at"), Column("p", form="count"), _ns("work"), _ns("measured"), _ns("1st quartile"), _ns("3rd")),
-            *(_percent("moved"), _ns("LogP"), _ns("LoPC"), _percent("error of LogP"), _percent("error of LoPC")),
+            *(text("at"), Column("p", form="count"), _ns("work"), _ns("measured"), _percent("moved")),
+            *(_ns("LogP"), _percent("error"), _ns("LoPC"), _percent("error")),
         )
-        rows: list[list[Cell]] = [
-            [
-                *(PLACES[one.what], one.processors, one.work),
-                Marked(one.measured, why=one.why) if one.why else one.measured,
-                *(one.low, one.high, one.moved, one.logp, one.lopc, one.logp_error, one.error),
-            ]
-            for one in self.rows
-        ]
+        rows: list[list[Cell]] = []
+        for one in self.rows:
+            measured = Bounded(one.measured, one.low, one.high)
+            shown: Cell = Marked(measured, why=one.why) if one.why else measured
+            moved = "" if one.moved is None else one.moved
+            predicted = one.logp, one.logp_error, one.lopc, one.error
+            rows.append([PLACES[one.what], one.processors, one.work, shown, moved, *predicted])
         return Part("Contention, measured and predicted", [Table("", columns, rows, self._notes())])
 
     def _notes(self) -> list[str]:
         placed = " and ".join(f"{1e9 * seconds:.0f} ns ({share:.0%} of the time)" for seconds, share in self.states)
+        wrong = [one for one in self.rows if one.why]
         return [
-            f"From the profile: S_l = {1e9 * self.latency:.1f} ns, S_o = {1e9 * self.occupancy:.1f} ns.",
-            f"During the measurement a line passed from CPU to CPU in {placed}." if placed else "",
-            "moved: additions that came directly after one of another processor, so that the line had to move.",
-            *dict.fromkeys(f"! {why}" for one in self.rows for why in one.why),
+            "measured: median and quartiles; work: the same bursts without the rest; error of each prediction",
+            "moved: additions directly after one of another processor, for which the line had to move",
+            *(
+                f"{PLACES[name]}, from the profile: S_l = {1e9 * latency:.1f} ns, S_o = {1e9 * occupancy:.1f} ns"
+                for name, (latency, occupancy) in self.parameters.items()
+            ),
+            f"placement: a line passed from CPU to CPU in {placed}" if placed else "",
+            f"! not valid, {len(wrong)} of {len(self.rows)}: {wrong[0].why[0]}" if wrong else "",
         ]
 
     def __str__(self) -> str:
