@@ -51,8 +51,10 @@ def contention_parameters(profile: Mapping[str, Any]) -> Contention:
     keeps the line busy.
 
     S_l
-        Time of the hand-off of a line from one CPU to another, one way, if the CPUs only load and store: the median
-        over the pairs of CPUs (``synchronisation.handoff_store_ns``).
+        A request and its reply take 2 S_l + 2 S_o. That is the hand-off of a line from one CPU to another if the CPUs
+        only compare and exchange (``synchronisation.handoff_exchange_ns``, the median over the pairs of CPUs), because
+        each exchange is one request for the line. A hand-off by loads and stores is longer: the load asks for the line,
+        and then the store does, since both CPUs have it.
     S_o
         Time for which one operation keeps the line busy. If p processors do nothing but fetch-and-add on one word, the
         line is always busy: if each processor does one operation in a time t, the line serves one in t / p. S_o is
@@ -65,13 +67,13 @@ def contention_parameters(profile: Mapping[str, Any]) -> Contention:
 
     Examples
     --------
-    >>> measured = {"handoff_store_ns": 64.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0}}}
+    >>> measured = {"handoff_exchange_ns": 104.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0}}}
     >>> latency, occupancy = contention_parameters({"synchronisation": measured})
     >>> round(1e9 * latency, 6), round(1e9 * occupancy, 6)
-    (64.0, 20.0)
+    (32.0, 20.0)
     """
     found = profile.get("synchronisation") or {}
-    handed = found.get("handoff_store_ns")
+    handed = found.get("handoff_exchange_ns")
     contended = (found.get("fetch_add_ns") or {}).get("contended") or {}
     if handed is None or not contended:
         raise ProfileError(
@@ -79,7 +81,8 @@ def contention_parameters(profile: Mapping[str, Any]) -> Contention:
             f"contended fetch-adds were not measured; {MEASURE} measures them if 2 CPUs or more may be used"
         )
     most = max(contended, key=int)
-    return Contention(handed * 1e-9, contended[most] / int(most) * 1e-9)
+    occupancy = contended[most] / int(most)
+    return Contention(max(0.0, handed / 2 - occupancy) * 1e-9, occupancy * 1e-9)
 
 
 def message_parameters(profile: Mapping[str, Any]) -> Contention:

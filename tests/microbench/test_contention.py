@@ -20,7 +20,7 @@ from smp.profiles.contention import Contention as Parameters
 
 PROFILE = smp.Profile(
     {
-        "synchronisation": {"handoff_store_ns": 60.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0}}},
+        "synchronisation": {"handoff_exchange_ns": 160.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0}}},
         "messages": {
             "rows": [
                 {"what": "trip", "processors": 2, "ns": 100.0},
@@ -128,14 +128,14 @@ def test_a_profile_without_the_parameters_is_refused() -> None:
 
 def test_the_command_prints_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     one = Contended("word", 2, 100e-9, 200e-9, 190e-9, 210e-9, 240e-9, 250e-9, 0.9, ("unstable",))
-    made = Contention((one,), {"word": Parameters(50e-9, 20e-9)}, ((25e-9, 0.75),))
+    made = Contention((one,), {"word": Parameters(50e-9, 20e-9)}, ((25e-9, 0.75),), 140e-9)
     monkeypatch.setattr(measured, "measure_contention", lambda profile, processors, only: made)
     assert command.main(["--profile", STORED]) == 0
     told = capsys.readouterr().out
     for part in (
         "200.0 [190, 210] !",
         "S_l = 50.0 ns, S_o = 20.0 ns",
-        "25 ns (75% of the time)",
+        "25 ns (75% of the time); 140 ns when",
         "! not valid, 1 of 1: unstable",
     ):
         assert part in told

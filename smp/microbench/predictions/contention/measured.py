@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,14 @@ def measure_contention(
     taken = [each for p in counts for each in _visited(p, only, rounds, timer_ns, log)]
     rows = [row(each, profile) for name in only for each in taken if each.what == name]
     states = [(state.ns * 1e-9, state.share) for state in log.placement(max(counts)).states] if max(counts) > 1 else []
-    return Contention(tuple(rows), parameters, tuple(states))
+    return Contention(tuple(rows), parameters, tuple(states), _profiled(profile, only, max(counts)))
+
+
+def _profiled(profile: Profile, only: Sequence[str], p: int) -> float | None:
+    """Return the hand-off of a line, in seconds, in the main placement of p processors that a profile has."""
+    section: dict[str, Any] = profile.data["synchronisation" if WORD in only else "messages"]
+    states = (section.get("placement") or {}).get(str(p))
+    return states[0]["ns"] * 1e-9 if states else None
 
 
 @dataclass

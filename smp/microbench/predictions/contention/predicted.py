@@ -43,11 +43,11 @@ def at_one_word(profile: Mapping[str, Any], processors: int, work: float) -> Pre
 
     Examples
     --------
-    >>> measured = {"handoff_store_ns": 60.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0}}}
+    >>> measured = {"handoff_exchange_ns": 160.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0}}}
     >>> for p in (1, 2):
     ...     print([round(1e9 * seconds, 1) for seconds in at_one_word({"synchronisation": measured}, p, 100e-9)])
     [105.0, 105.0]
-    [260.0, 262.1]
+    [260.0, 261.8]
     """
     parameters = contention_parameters(profile)
     if processors == 1:

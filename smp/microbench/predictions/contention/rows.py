@@ -69,18 +69,21 @@ class Contention:
         S_l and S_o from the profile, in seconds, for "word" and "server".
     states : tuple of (float, float)
         Placements of the CPUs during the measurement: hand-off of a line in seconds, and share of the time.
+    profiled : float, optional
+        Hand-off of a line in the placement that the profile was measured in.
     """
 
     rows: tuple[Contended, ...]
     parameters: dict[str, Parameters]
     states: tuple[tuple[float, float], ...] = ()
+    profiled: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the rows and the parameters as plain JSON."""
         rows = [asdict(one) | {"error": one.error, "logp_error": one.logp_error} for one in self.rows]
         states = [{"handoff": ns, "share": share} for ns, share in self.states]
         parameters = {name: one._asdict() for name, one in self.parameters.items()}
-        return {"parameters": parameters, "placement": states, "contention": rows}
+        return {"parameters": parameters, "placement": states, "profile_placement": self.profiled, "contention": rows}
 
     def report(self) -> Part:
         """Return the table."""
@@ -99,6 +102,7 @@ class Contention:
 
     def _notes(self) -> list[str]:
         placed = " and ".join(f"{1e9 * seconds:.0f} ns ({share:.0%} of the time)" for seconds, share in self.states)
+        before = f"; {1e9 * self.profiled:.0f} ns when the profile was measured" if self.profiled else ""
         wrong = [one for one in self.rows if one.why]
         return [
             "measured: median and quartiles; work: the same bursts without the rest; error of each prediction",
@@ -107,7 +111,7 @@ class Contention:
                 f"{PLACES[name]}, from the profile: S_l = {1e9 * latency:.1f} ns, S_o = {1e9 * occupancy:.1f} ns"
                 for name, (latency, occupancy) in self.parameters.items()
             ),
-            f"placement: a line passed from CPU to CPU in {placed}" if placed else "",
+            f"placement: a line passed from CPU to CPU in {placed}{before}" if placed else "",
             f"! not valid, {len(wrong)} of {len(self.rows)}: {wrong[0].why[0]}" if wrong else "",
         ]
 
