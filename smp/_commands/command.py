@@ -26,6 +26,10 @@ SUBCOMMANDS = {
     "compare": ("smp._commands.compare", "show which figures of profiles are different"),
     "impact": ("smp._commands.impact", "print what a program costs, price by price"),
     "costs": ("smp._commands.costs", "show what the same operations cost on several machines"),
+    "contention": (
+        "smp._commands.contention",
+        "measure processors at one word or server, next to the prediction of LoPC",
+    ),
     "calibrate": ("smp._commands.calibrate", "fit the models by which kernels choose their implementation"),
     "perturb": ("smp._commands.perturb", "find out which places of a program its time depends on"),
     "machines": ("smp._commands.machines", "show, check and compare machine files"),

@@ -27,13 +27,7 @@ def add_size(parser: argparse.ArgumentParser) -> None:
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Add the options for what is measured: processors, sections, the machine, the time, words and the seed."""
-    parser.add_argument(
-        "-p",
-        "--processors",
-        type=_processors,
-        metavar="1,2,4",
-        help="numbers of processors (default: powers of two up to the number of CPUs)",
-    )
+    add_processors(parser)
     parser.add_argument(
         "--only",
         type=names_of(SECTIONS, "section {}"),
@@ -71,6 +65,17 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         "own elements",
     )
     add_seed(parser)
+
+
+def add_processors(parser: argparse.ArgumentParser) -> None:
+    """Add ``-p``, the numbers of processors."""
+    parser.add_argument(
+        "-p",
+        "--processors",
+        type=_processors,
+        metavar="1,2,4",
+        help="numbers of processors (default: powers of two up to the number of CPUs)",
+    )
 
 
 def _add_machine(parser: argparse.ArgumentParser) -> None:

@@ -321,12 +321,14 @@ def test_an_iteration_that_does_not_converge_is_reported(monkeypatch: pytest.Mon
 
 
 def test_the_parameters_of_a_measured_machine_come_from_its_profile() -> None:
-    measured = {"handoff_store_ns": 60.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0, "10": 300.0}}}
+    measured = {"handoff_exchange_ns": 180.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0, "10": 300.0}}}
     latency, occupancy = contention_parameters({"synchronisation": measured})
     assert (latency, occupancy) == pytest.approx((60e-9, 30e-9))  # the largest p is 10, compared as a number
+    assert 2 * (latency + occupancy) == pytest.approx(180e-9), "a hand-off by exchange is one request and its reply"
+    assert contention_parameters({"synchronisation": {**measured, "handoff_exchange_ns": 20.0}}).latency == 0.0
     for lacking in (
         {},
-        {"synchronisation": {**measured, "handoff_store_ns": None}},
+        {"synchronisation": {**measured, "handoff_exchange_ns": None}},
         {"synchronisation": {**measured, "fetch_add_ns": {"alone": 5.0, "contended": {}}}},
     ):
         with pytest.raises(ProfileError, match="--only synchronisation"):
