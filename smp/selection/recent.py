@@ -1,0 +1,152 @@
+"""The times of a library's recent calls: by how much an implementation takes longer than its model predicts.
+
+    call      log of observed / predicted seconds --> mean and variance of the last calls, with weights that fade
+    factor    exp of the mean, less three standard errors: it multiplies the prediction, and is never below 1
+
+A model describes a free computer.  While another program takes the second CPU, an implementation on two streams is
+slower than predicted, and its factor grows until another implementation is chosen.  That one is then measured, and the
+factor of the first fades within seconds, so that it is tried again.
+
+A call that lies far from the mean changes nothing, unless the next call confirms it: so one outlier flips no choice,
+and two slow calls in a row replace all that was known before.  A factor below 1 would only strengthen the present
+choice, which would never be compared with the others again.
+
+The clock is the caller's.  A memory is replaced as a whole and never changed, so threads need no lock: at worst, one of
+two simultaneous calls is forgotten.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import NamedTuple
+
+VARIABLE = "SMP_CORRECTION"
+MEMORY_S, CALLS = 3.0, 20
+"""Seconds in which the weight of a call falls to 1/e; for long calls, the seconds of that many calls."""
+KEPT = 7 / 8
+"""Share of its weight that a call keeps at the next one, so that at most eight calls count."""
+USUAL, WORTH = 0.1, 2.0
+"""Standard deviation of the logarithms that is assumed beforehand, and how many calls this assumption is worth."""
+FAR, SURE = 3.0, 3.0
+"""Standard deviations from the mean beyond which a call needs another one to confirm it, and standard errors by which
+the mean is reduced."""
+FAINT = 1e-3
+"""Number of calls below which a memory has faded completely."""
+SHORTEST_S = 1e-4
+"""Seconds below which a call is not judged: to note it would take a hundredth of its time, and its time says little."""
+
+
+class Memory(NamedTuple):
+    """Recent calls of one implementation."""
+
+    weight: float
+    """Number of calls, of which older ones count less."""
+    mean: float
+    """Mean of the logarithms of observed / predicted."""
+    spread: float
+    """Weighted sum of the squared deviations from the mean."""
+    at: float
+    """Time of the last call, in seconds of the caller's clock."""
+    seconds: float
+    """Seconds in which the weight falls to 1/e."""
+    doubt: float
+    """Logarithm of a last call that lay far from the mean, if the next one may confirm it; else NaN."""
+
+    def left(self, now: float) -> float:
+        """Return the share of the weight that has not faded until now."""
+        return math.exp((self.at - now) / self.seconds) if now > self.at else 1.0
+
+    def factor(self, now: float) -> float:
+        """Return the factor for predictions, which is 1 if nothing is known to be slower than predicted."""
+        left = self.left(now)
+        weight = self.weight * left
+        if self.mean <= 0 or weight < FAINT:
+            return 1.0
+        return math.exp(max(0.0, self.mean - SURE * _deviation(weight, self.spread * left) / math.sqrt(weight)))
+
+    def noted(self, log: float, now: float, seconds: float) -> Memory:
+        """Return the memory with one more call, which has ended now."""
+        left, mean = self.left(now), self.mean
+        weight, spread = self.weight * left, self.spread * left
+        reach, off = FAR * _deviation(weight, spread), log - mean
+        if weight < 1 and abs(log) <= min(reach, abs(off)):  # as predicted, and hardly known to be otherwise
+            return Memory(1.0, log, 0.0, now, seconds, math.nan)
+        if abs(off) <= reach:
+            old = weight * KEPT
+            share = off / (old + 1)
+            return Memory(old + 1, mean + share, spread * KEPT + old * share * off, now, seconds, math.nan)
+        if (self.doubt - mean) * off > 0 and left > 1 / math.e:  # both on the same side: at least the nearer is true
+            nearer = min(log, self.doubt) if off > 0 else max(log, self.doubt)
+            return Memory(2.0, nearer, 0.0, now, seconds, math.nan)
+        return Memory(weight, mean, spread, now, seconds, log)
+
+
+def _deviation(weight: float, spread: float) -> float:
+    """Return the standard deviation of the logarithms."""
+    return math.sqrt((WORTH * USUAL * USUAL + spread) / (WORTH + weight))
+
+
+class Recent:
+    """Memories of the recent calls of several implementations, one for each.
+
+    Examples
+    --------
+    >>> recent = Recent()
+    >>> for second in range(3):
+    ...     recent.note("two streams", predicted=0.01, observed=0.02, now=second / 10)
+    >>> {name: round(factor, 1) for name, factor in recent.factors(now=0.3).items()}
+    {'two streams': 1.8}
+    >>> recent.factors(now=30.0)
+    {}
+    """
+
+    def __init__(self) -> None:
+        self._memories: dict[str, Memory] = {}
+
+    def note(self, name: str, predicted: float, observed: float, now: float) -> None:
+        """Remember the time of a call.
+
+        Parameters
+        ----------
+        name : str
+            The implementation that was called.
+        predicted : float
+            Seconds that its model has predicted.
+        observed : float
+            Seconds that the call has taken.  Calls below `SHORTEST_S` are not judged.
+        now : float
+            Time at the end of the call, in seconds.
+        """
+        if not (observed >= SHORTEST_S and 0 < predicted < math.inf):
+            return
+        memory = self._memories.get(name)
+        if memory is None:
+            memory = Memory(0.0, 0.0, 0.0, now, MEMORY_S, math.nan)
+        self._memories[name] = memory.noted(math.log(observed / predicted), now, max(MEMORY_S, CALLS * predicted))
+
+    def factors(self, now: float) -> dict[str, float]:
+        """Return the factors above 1, by the implementation's name."""
+        made = {}
+        for name, memory in list(self._memories.items()):
+            if memory.mean > 0 and (factor := memory.factor(now)) > 1:
+                made[name] = factor
+        return made
+
+    def forget(self) -> None:
+        """Forget all calls."""
+        self._memories = {}
+
+
+def is_on() -> bool:
+    """Return True unless the environment variable ``SMP_CORRECTION`` is 0.
+
+    Raises
+    ------
+    ValueError
+        If the variable has a value that it cannot have.
+    """
+    value = os.getenv(VARIABLE, "")
+    if value not in ("", "0", "1"):
+        raise ValueError(f"{VARIABLE} must be 0 or 1, not {value!r}: 0 lets libraries choose by their models alone")
+    return value != "0"
