@@ -15,6 +15,7 @@ from support.libraries import use
 from smp.kernels.grids import functions as grids
 from smp.kernels.grids.choice import relaxations
 from smp.kernels.grids.layout_choice import layouts
+from smp.kernels.grids.red_black import CHECK
 from smp.kernels.lists.choice import programs
 from smp.kernels.sorting import choice as sorting
 from smp.kernels.sorting.programs import program_library
@@ -233,7 +234,7 @@ def test_relaxation_is_corrected_by_the_time_of_an_iteration(monkeypatch: pytest
     monkeypatch.setattr(grids, "perf_counter", lambda: next(ticks))
     monkeypatch.setattr(grids, "relax_here", lambda *arguments, **how: (64, 0.0))
     grids.relax(np.zeros((1000, 1000)), tolerance=1e-9)
-    assert noted == [("sweeps", pytest.approx(2.0 * grids.CHECK / 64))]
+    assert noted == [("sweeps", pytest.approx(2.0 * CHECK / 64))]
 
 
 # ------------------------------------------------------------------------------------------------------ the memory
