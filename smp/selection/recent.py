@@ -1,15 +1,15 @@
 """The times of a library's recent calls: by how much an implementation takes longer than its model predicts.
 
     call      log of observed / predicted seconds --> mean and variance of the last calls, with weights that fade
-    factor    exp of the mean, less three standard errors: it multiplies the prediction, and is never below 1
+    factor    exp of the mean, less 2.5 standard errors: it multiplies the prediction, and is never below 1
 
 A model describes a free computer.  While another program takes the second CPU, an implementation on two streams is
 slower than predicted, and its factor grows until another implementation is chosen.  That one is then measured, and the
 factor of the first fades within seconds, so that it is tried again.
 
-A call that lies far from the mean changes nothing, unless the next call confirms it: so one outlier flips no choice,
-and two slow calls in a row replace all that was known before.  A factor below 1 would only strengthen the present
-choice, which would never be compared with the others again.
+An outlier raises the variance more than the mean, so it flips no choice, and a computer that is slow now and then flips
+few.  A memory that fades is replaced by the prediction, as if a call had taken as long as predicted.  A factor below 1
+would only strengthen the present choice, which would never be compared with the others again.
 
 The clock is the caller's.  A memory is replaced as a whole and never changed, so threads need no lock: at worst, one of
 two simultaneous calls is forgotten.
@@ -22,17 +22,14 @@ import os
 from typing import NamedTuple
 
 VARIABLE = "SMP_CORRECTION"
-MEMORY_S, CALLS = 3.0, 20
+MEMORY_S, CALLS = 3.0, 40
 """Seconds in which the weight of a call falls to 1/e; for long calls, the seconds of that many calls."""
-KEPT = 7 / 8
-"""Share of its weight that a call keeps at the next one, so that at most eight calls count."""
+KEPT = 15 / 16
+"""Share of its weight that a call keeps at the next one, so that at most 16 calls count."""
 USUAL, WORTH = 0.1, 2.0
 """Standard deviation of the logarithms that is assumed beforehand, and how many calls this assumption is worth."""
-FAR, SURE = 3.0, 3.0
-"""Standard deviations from the mean beyond which a call needs another one to confirm it, and standard errors by which
-the mean is reduced."""
-FAINT = 1e-3
-"""Number of calls below which a memory has faded completely."""
+SURE = 2.5
+"""Standard errors by which the mean is reduced; with fewer than two, one outlier after a prediction would count."""
 SHORTEST_S = 1e-4
 """Seconds below which a call is not judged: to note it would take a hundredth of its time, and its time says little."""
 
@@ -50,41 +47,30 @@ class Memory(NamedTuple):
     """Time of the last call, in seconds of the caller's clock."""
     seconds: float
     """Seconds in which the weight falls to 1/e."""
-    doubt: float
-    """Logarithm of a last call that lay far from the mean, if the next one may confirm it; else NaN."""
 
-    def left(self, now: float) -> float:
-        """Return the share of the weight that has not faded until now."""
-        return math.exp((self.at - now) / self.seconds) if now > self.at else 1.0
+    def faded(self, now: float) -> tuple[float, float, float]:
+        """Return weight, mean and spread now. What is missing to one call is a call as predicted."""
+        left = math.exp((self.at - now) / self.seconds) if now > self.at else 1.0
+        weight, mean, spread = self.weight * left, self.mean, self.spread * left
+        if weight < 1:
+            return 1.0, mean * weight, spread + weight * (1 - weight) * mean * mean
+        return weight, mean, spread
 
     def factor(self, now: float) -> float:
         """Return the factor for predictions, which is 1 if nothing is known to be slower than predicted."""
-        left = self.left(now)
-        weight = self.weight * left
-        if self.mean <= 0 or weight < FAINT:
+        if self.mean <= 0:
             return 1.0
-        return math.exp(max(0.0, self.mean - SURE * _deviation(weight, self.spread * left) / math.sqrt(weight)))
+        weight, mean, spread = self.faded(now)
+        variance = (WORTH * USUAL * USUAL + spread) / (WORTH + weight)
+        return math.exp(max(0.0, mean - SURE * math.sqrt(variance / weight)))
 
     def noted(self, log: float, now: float, seconds: float) -> Memory:
         """Return the memory with one more call, which has ended now."""
-        left, mean = self.left(now), self.mean
-        weight, spread = self.weight * left, self.spread * left
-        reach, off = FAR * _deviation(weight, spread), log - mean
-        if weight < 1 and abs(log) <= min(reach, abs(off)):  # as predicted, and hardly known to be otherwise
-            return Memory(1.0, log, 0.0, now, seconds, math.nan)
-        if abs(off) <= reach:
-            old = weight * KEPT
-            share = off / (old + 1)
-            return Memory(old + 1, mean + share, spread * KEPT + old * share * off, now, seconds, math.nan)
-        if (self.doubt - mean) * off > 0 and left > 1 / math.e:  # both on the same side: at least the nearer is true
-            nearer = min(log, self.doubt) if off > 0 else max(log, self.doubt)
-            return Memory(2.0, nearer, 0.0, now, seconds, math.nan)
-        return Memory(weight, mean, spread, now, seconds, log)
-
-
-def _deviation(weight: float, spread: float) -> float:
-    """Return the standard deviation of the logarithms."""
-    return math.sqrt((WORTH * USUAL * USUAL + spread) / (WORTH + weight))
+        weight, mean, spread = self.faded(now)
+        weight *= KEPT
+        off = log - mean
+        share = off / (weight + 1)
+        return Memory(weight + 1, mean + share, spread * KEPT + weight * share * off, now, seconds)
 
 
 class Recent:
@@ -93,10 +79,10 @@ class Recent:
     Examples
     --------
     >>> recent = Recent()
-    >>> for second in range(3):
-    ...     recent.note("two streams", predicted=0.01, observed=0.02, now=second / 10)
-    >>> {name: round(factor, 1) for name, factor in recent.factors(now=0.3).items()}
-    {'two streams': 1.8}
+    >>> for call in range(10):
+    ...     recent.note("two streams", predicted=0.01, observed=0.02, now=call / 10)
+    >>> {name: round(factor, 1) for name, factor in recent.factors(now=1.0).items()}
+    {'two streams': 1.7}
     >>> recent.factors(now=30.0)
     {}
     """
@@ -122,7 +108,7 @@ class Recent:
             return
         memory = self._memories.get(name)
         if memory is None:
-            memory = Memory(0.0, 0.0, 0.0, now, MEMORY_S, math.nan)
+            memory = Memory(0.0, 0.0, 0.0, now, MEMORY_S)
         self._memories[name] = memory.noted(math.log(observed / predicted), now, max(MEMORY_S, CALLS * predicted))
 
     def factors(self, now: float) -> dict[str, float]:
