@@ -1,7 +1,7 @@
 """The times of a library's recent calls: by how much an implementation takes longer than its model predicts.
 
     call      log of observed / predicted seconds --> mean and variance of the last calls, with weights that fade
-    factor    exp of the mean, less 2.5 standard errors: it multiplies the prediction, and is never below 1
+    factor    exp of the mean if that is above three standard errors, else 1: it multiplies the prediction
 
 A model describes a free computer.  While another program takes the second CPU, an implementation on two streams is
 slower than predicted, and its factor grows until another implementation is chosen.  That one is then measured, and the
@@ -24,12 +24,13 @@ from typing import NamedTuple
 VARIABLE = "SMP_CORRECTION"
 MEMORY_S, CALLS = 3.0, 40
 """Seconds in which the weight of a call falls to 1/e; for long calls, the seconds of that many calls."""
-KEPT = 15 / 16
-"""Share of its weight that a call keeps at the next one, so that at most 16 calls count."""
+KEPT = 31 / 32
+"""Share of its weight that a call keeps at the next one, so that at most 32 calls count."""
 USUAL, WORTH = 0.1, 2.0
 """Standard deviation of the logarithms that is assumed beforehand, and how many calls this assumption is worth."""
-SURE = 2.5
-"""Standard errors by which the mean is reduced; with fewer than two, one outlier after a prediction would count."""
+SURE = 3.0
+"""Standard errors above which the mean counts; with fewer than two, one outlier after a prediction would count.  The
+mean is not reduced by them, because of two slow implementations the more erratic one would then look faster."""
 SHORTEST_S = 1e-4
 """Seconds below which a call is not judged: to note it would take a hundredth of its time, and its time says little."""
 
@@ -62,7 +63,7 @@ class Memory(NamedTuple):
             return 1.0
         weight, mean, spread = self.faded(now)
         variance = (WORTH * USUAL * USUAL + spread) / (WORTH + weight)
-        return math.exp(max(0.0, mean - SURE * math.sqrt(variance / weight)))
+        return math.exp(mean) if mean > SURE * math.sqrt(variance / weight) else 1.0
 
     def noted(self, log: float, now: float, seconds: float) -> Memory:
         """Return the memory with one more call, which has ended now."""
@@ -82,7 +83,7 @@ class Recent:
     >>> for call in range(10):
     ...     recent.note("two streams", predicted=0.01, observed=0.02, now=call / 10)
     >>> {name: round(factor, 1) for name, factor in recent.factors(now=1.0).items()}
-    {'two streams': 1.7}
+    {'two streams': 1.9}
     >>> recent.factors(now=30.0)
     {}
     """

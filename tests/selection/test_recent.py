@@ -65,7 +65,7 @@ def computer(monkeypatch: pytest.MonkeyPatch) -> Computer:
 
 @pytest.mark.parametrize(("before", "slower", "most"), [(0, 2.2, 15), (0, 3.0, 8), (1000, 2.2, 50), (1000, 3.0, 30)])
 def test_a_form_that_becomes_twice_as_slow_is_left(computer: Computer, before: int, slower: float, most: int) -> None:
-    """The more calls were as predicted, the more slow ones are needed; at most 16 of them count."""
+    """The more calls were as predicted, the more slow ones are needed; at most 32 of them count."""
     assert computer.works(before) == [TWO] * before
     computer.slower[TWO] = slower
     assert ONE in computer.works(most)
@@ -319,3 +319,12 @@ def test_threads_may_note_calls_at_the_same_time() -> None:
         thread.join()
     assert not failed
     assert sorted(recent.factors(3.0)) == ["0", "1", "2", "3", "all"]
+
+
+def test_of_two_slow_implementations_the_more_erratic_one_does_not_look_faster(computer: Computer) -> None:
+    rng = np.random.default_rng(2)
+    used = dict.fromkeys(PREDICTED, 0)
+    for _ in range(2000):
+        computer.slower = {ONE: 1.5, TWO: 3.5 * rng.lognormal(0, 0.8)}
+        used[computer.works(1)[0]] += 1
+    assert used[ONE] > 5 * used[TWO]
