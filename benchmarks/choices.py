@@ -1,12 +1,17 @@
 """Test the choices of the kernels' libraries: random cases, in which every implementation is timed.
 
     python benchmarks/choices.py [sort] [programs] [lists] [stencil] [--cases 500] [--calibration FILE] [--out FOLDER]
+    python benchmarks/choices.py --regret [sort] [lists] [stencil] [--quick] [--cases 3] [--largest 1e6] [--apart 60]
 
 A library holds several implementations of one interface, and chooses one by models of their times.  It is calibrated
 first, unless its models are kept on this machine (``python -m smp.microbench --calibrate``).  With --calibration, the
 models are those of the file instead; missing ones are calibrated and added to it.  A choice is right if it is the
 fastest implementation or within 2% of it, by the median over rounds that time all of them in turn; see
-`smp.selection.trial`.  Ctrl-C prints the results so far.
+`smp.selection.trial`.
+
+With --regret, the public calls sort, argsort, rank_list and relax are timed instead, with "auto" and with each named
+form; see `regrets`.  --quick takes one small case of each kind of data, and calibrates nothing: without kept models,
+the calls follow their rules.  Progress goes to the standard error.  Ctrl-C prints the results so far.
 """
 
 from __future__ import annotations
@@ -19,6 +24,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import regrets
 
 import smp
 from smp.selection.kept import document
@@ -95,17 +103,72 @@ def save(folder: Path, trial: Trial) -> None:
     (folder / f"{name}.json").write_text(json.dumps({"library": trial.library, "cases": cases}))
 
 
+def regret(sections: list[str], asked: argparse.Namespace) -> None:
+    """Measure the regret of the public calls, and print what was measured even after Ctrl-C."""
+    libraries = [each for each in chosen_libraries(sections) if "processors" not in each.name]
+    if not asked.quick:
+        calibrate(libraries, asked.calibration)
+    without = [each.name for each in libraries if not each.models]
+    print(f"by the rule, for want of models: {', '.join(without) or 'none'}", flush=True)
+    rng, sizes = np.random.default_rng(asked.seed), (1e3, asked.largest or (1e5 if asked.quick else 1e6))
+    cases = asked.cases or (1 if asked.quick else 3)
+    found = [regrets.Visited(p) for section in sections for p in regrets.problems(section, cases, sizes, rng)]
+    apart = (2.0 if asked.quick else 60.0) if asked.apart is None else asked.apart
+    try:
+        placement = regrets.visit_all(found, apart, asked.seed, lines_of_progress())
+    except KeyboardInterrupt:
+        placement = "(stopped)"
+    finally:
+        if sys.stderr.isatty():
+            print(f"\r{'':<98}\r", end="", file=sys.stderr, flush=True)
+        for function in dict.fromkeys(each.problem.function for each in found):
+            regrets.print_regrets(function, found)
+        if asked.out:
+            asked.out.mkdir(parents=True, exist_ok=True)
+            kept = [{"function": v.problem.function, "case": v.problem.text, "visits": v.visits} for v in found]
+            (asked.out / "regrets.json").write_text(json.dumps(kept).replace("NaN", "null"))
+    if placement:
+        print(f"\n{placement}")
+
+
+def lines_of_progress() -> regrets.Show:
+    """Return a function that shows progress: on a terminal always, and otherwise a line every ten seconds."""
+    last = -1e9
+
+    def show(share: float, text: str) -> None:
+        nonlocal last
+        if sys.stderr.isatty():
+            progress(share, text)
+        elif time.monotonic() > last + 10:
+            last = time.monotonic()
+            print(f"{share:4.0%}  {text}", file=sys.stderr, flush=True)
+
+    return show
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of {', '.join(SECTIONS)}; by default all")
-    parser.add_argument("--cases", type=int, default=500, help="random cases for each library")
+    parser.add_argument(
+        "--cases", type=int, help="random cases for each library (500), or with --regret for each kind of data (3)"
+    )
     parser.add_argument("--seed", type=int, default=2, help="seed of the cases")
     parser.add_argument("--only", default="", help="only libraries whose name begins with this")
     parser.add_argument("--calibration", type=Path, metavar="FILE", help="models to use, or to make")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to keep the cases")
+    parser.add_argument("--regret", action="store_true", help="time the public calls against the named forms")
+    parser.add_argument("--quick", action="store_true", help="regret of one small case of each kind, in minutes")
+    parser.add_argument("--largest", type=float, metavar="N", help="with --regret, most keys, nodes or cells (1e6)")
+    parser.add_argument("--apart", type=float, metavar="S", help="with --regret, least seconds between visits (60)")
     asked = parser.parse_args()
     if wrong := set(asked.sections) - set(SECTIONS):
         parser.error(f"no section {', '.join(sorted(wrong))}; there are {', '.join(SECTIONS)}")
+    if asked.regret:
+        if "programs" in asked.sections:
+            parser.error("programs run on a machine, and have no regret of a public call: leave programs out")
+        return regret(asked.sections or [each for each in SECTIONS if each != "programs"], asked)
+    if asked.quick or asked.largest is not None or asked.apart is not None:
+        parser.error("--quick, --largest and --apart go with --regret: add it")
     libraries = [
         each for each in chosen_libraries(asked.sections or list(SECTIONS)) if each.name.startswith(asked.only)
     ]
@@ -114,7 +177,7 @@ def main() -> None:
         cases: list[Case] = []
         done: Trial | None = None
         try:
-            done = try_library(library, asked.cases, seed=asked.seed, progress=progress, into=cases)
+            done = try_library(library, asked.cases or 500, seed=asked.seed, progress=progress, into=cases)
         except KeyboardInterrupt:
             print("\r(stopped)", end="")
             return

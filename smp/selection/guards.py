@@ -44,6 +44,7 @@ def determined(library: Library, seed: int = 1) -> float:
     guard = library.guard
     if guard is None:
         raise ValueError(f"the library {library.name} has no guard")
+    library.forget()  # the models decide alone
     inputs = _measured(library)
     sizes = Expression(guard.size, list(library.inputs)).of(dict(zip(library.inputs, inputs.T, strict=True)))
     costs = choice_seconds(library, np.random.default_rng(seed))

@@ -94,22 +94,30 @@ class Choice:
     outside : str
         Text on the inputs that lie outside the calibrated ranges, so that the edges of the ranges have decided; empty
         if there are none.
+    factors : dict of name to float
+        Factors above 1 by which predictions were multiplied, because recent calls of these implementations took longer
+        than predicted.  ``seconds`` contains the factor of the chosen implementation.
 
     Examples
     --------
     >>> print(Choice("blocked", {"depth": 8}, 0.0123, "n = 5e+07 is outside the calibrated range 100 to 1e+06"))
     blocked, depth = 8: 0.0123 s predicted; n = 5e+07 is outside the calibrated range 100 to 1e+06
+    >>> print(Choice("one stream", {}, 0.0123, factors={"two streams": 1.8}))
+    one stream: 0.0123 s predicted; recent calls took longer than predicted: 'two streams' 1.8 times
     """
 
     name: str
     keywords: dict[str, int]
     seconds: float
     outside: str = field(default="", compare=False)
+    factors: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
         called = ", ".join([self.name, *(f"{name} = {value}" for name, value in self.keywords.items())])
         said = "by the rule" if self.seconds != self.seconds else f"{self.seconds:.3g} s predicted"
-        return f"{called}: {said}" + (f"; {self.outside}" if self.outside else "")
+        slow = ", ".join(f"{name!r} {factor:.2g} times" for name, factor in self.factors.items())
+        recent = f"recent calls took longer than predicted: {slow}" if slow else ""
+        return "; ".join([f"{called}: {said}", *filter(None, (self.outside, recent))])
 
 
 @dataclass(frozen=True)

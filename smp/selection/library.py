@@ -5,7 +5,8 @@
 If an implementation has a parameter, the parameter's best value is found first.  Then the choice is made among the
 implementations with their best values.  A rule decides if there are no models, or if no implementation applies and has
 a usable prediction.  By default, the rule takes the first implementation that applies.  Outside the calibrated ranges,
-predictions are held to the edges (see `edges`), and a warning says so once.
+predictions are held to the edges (see `edges`), and a warning says so once.  A library times its own calls, and for a
+few seconds corrects the prediction of an implementation that takes longer than predicted (see `recent`).
 
 Source: Brewer, Portable High-Performance Supercomputing, chapters 4 and 5.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 from ..errors import ModelError
@@ -24,6 +26,7 @@ from ..models.fit.model import Model
 from ..models.fit.specification import Specification
 from .edges import ExtrapolationWarning, at_edges, grows, growth, outside
 from .implementation import Choice, Guard, Implementation, Parameter
+from .recent import Recent, is_on
 
 FORMAT, VERSION = "smp-library", 1
 _UNDEFINED = (ArithmeticError, ValueError)
@@ -54,6 +57,9 @@ class Library:
         makes the data.  The inputs' values then come from ``of``.
     guard : Guard, optional
         Size below which callers do not ask the library, because the choice would take longer than it saves.
+    correct : bool
+        Correct predictions by the times of recent calls, unless the environment variable ``SMP_CORRECTION`` is 0.  Give
+        False if the choice must depend on the arguments and models alone.
 
     Attributes
     ----------
@@ -62,6 +68,8 @@ class Library:
     worth : float
         Size from which callers should ask the library: the one that the calibration has determined, or the guard's
         default.  It is 0 without a guard, and infinite if the choice never pays.
+    correct : bool
+        True while predictions are corrected; it may be set at any time.
 
     Examples
     --------
@@ -91,6 +99,7 @@ class Library:
         points: int | None = None,
         loops: Mapping[str, str] | None = None,
         guard: Guard | None = None,
+        correct: bool = True,
     ) -> None:
         self.name, self.inputs, self.of, self.loops = name, dict(inputs), of, loops
         self.setup, self.cleanup, self.points = setup, cleanup, points
@@ -99,6 +108,7 @@ class Library:
         self.ranges = parsed(inputs)
         self.implementations: dict[str, Implementation] = {}
         self.models: dict[str, Model] = {}
+        self.correct, self._recent = correct and is_on(), Recent()
         self._find: Callable[..., tuple[int, int, float, bool]] | None = None
         self._warned = False
         self._applies: dict[str, Callable[..., float]] = {}
@@ -180,13 +190,14 @@ class Library:
                 )
             found[specification.name.removeprefix(f"{self.name}/")] = model
         self.models, self._find = found, None
+        self.forget()
         self.worth = 0.0 if self.guard is None else self.guard.default
 
     def choose(self, *inputs: float) -> str:
         """Return the name of the implementation to call; see `best`."""
         if not self.models:
             return self.rule(*inputs)
-        at = (self._find or self._compiled())(*inputs)[0]
+        at = (self._find or self._compiled())(*inputs, self._factors())[0]
         return self.rule(*inputs) if at < 0 else self._names[at]
 
     def best(self, *inputs: float) -> Choice:
@@ -210,23 +221,28 @@ class Library:
         seconds then grow by the power with which they grow over the last doubling of the range; see
         `smp.selection.edges`.  `Choice.outside` names the inputs that lie outside.
 
+        The prediction of an implementation whose recent calls took longer than predicted is multiplied by a factor,
+        see `Choice.factors`.
+
         The choice takes less than a microsecond per implementation.  An implementation with a parameter needs
         2 log2(steps) further predictions.
         """
         if self.models:
-            at, value, seconds, beyond = (self._find or self._compiled())(*inputs)
+            factors = self._factors()
+            at, value, seconds, beyond = (self._find or self._compiled())(*inputs, factors)
             if at >= 0:
                 name = self._names[at]
                 parameter = self.implementations[name].parameter
                 text = outside(self.ranges, inputs) if beyond else ""
-                return Choice(name, {} if parameter is None else {parameter.name: value}, seconds, text)
+                return Choice(name, {} if parameter is None else {parameter.name: value}, seconds, text, factors)
         return Choice(self.rule(*inputs), {}, math.nan)
 
     def predictions(self, *inputs: float) -> dict[str, Choice]:
         """Return the predicted time of each implementation with its best parameter.
 
         The time of an implementation is infinite if it does not apply, and NaN if a term of its model is not defined
-        for these inputs.  Outside the calibrated ranges it is held to the edges; see `best`.
+        for these inputs.  Outside the calibrated ranges it is held to the edges; see `best`.  These are the predictions
+        of the models, without the factors of recent calls.
         """
         held, text = self.held(*inputs), outside(self.ranges, inputs)
         made = {}
@@ -247,7 +263,32 @@ class Library:
         """Return the inputs for the models: values outside their ranges are moved to the nearer end."""
         return at_edges(self.ranges, inputs)
 
-    def _beyond(self, *inputs: float) -> tuple[int, int, float, bool]:
+    def note(self, chosen: Choice, seconds: float) -> None:
+        """Remember the time of a call, so that it corrects predictions for a few seconds.
+
+        A library notes its own calls.  Code that only asks for the `best` implementation, and calls it itself, may
+        note them here.
+
+        Parameters
+        ----------
+        chosen : Choice
+            The implementation that was called, as `best` has returned it.
+        seconds : float
+            Seconds of the call.
+        """
+        if self.correct and not chosen.outside:
+            predicted = chosen.seconds / chosen.factors.get(chosen.name, 1.0)
+            self._recent.note(chosen.name, predicted, seconds, perf_counter())
+
+    def forget(self) -> None:
+        """Forget the times of all calls."""
+        self._recent.forget()
+
+    def _factors(self) -> dict[str, float]:
+        """Return the factors by which predictions are corrected now."""
+        return self._recent.factors(perf_counter()) if self.correct else {}
+
+    def _beyond(self, inputs: Sequence[float], factors: Mapping[str, float]) -> tuple[int, int, float, bool]:
         """Return what the compiled choice returns, for inputs of which some size lies above its range."""
         if not self._warned:
             self._warned = True
@@ -259,14 +300,18 @@ class Library:
             )
         found: tuple[int, int, float, bool] = -1, 0, math.inf, True
         for k, (name, each) in enumerate(self.predictions(*inputs).items()):
-            if self.models[name].least < each.seconds < found[2]:
-                found = k, next(iter(each.keywords.values()), 0), each.seconds, True
+            seconds = each.seconds * factors.get(name, 1.0)
+            if self.models[name].least < each.seconds and seconds < found[2]:
+                found = k, next(iter(each.keywords.values()), 0), seconds, True
         return found
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the implementation that is predicted to be the fastest."""
         chosen = self.best(*self.of(*arguments))
-        return self.implementations[chosen.name].function(*arguments, **chosen.keywords)
+        began = perf_counter()
+        made = self.implementations[chosen.name].function(*arguments, **chosen.keywords)
+        self.note(chosen, perf_counter() - began)
+        return made
 
     def _first(self, *inputs: float) -> str:
         """Return the name of the first implementation that applies. This is the default rule."""
@@ -277,7 +322,7 @@ class Library:
         raise ModelError(f"no implementation of {self.name} applies to {told}: add one that does")
 
     def _compiled(self) -> Callable[..., tuple[int, int, float, bool]]:
-        """Compile a function of the inputs that finds the implementation with the smallest usable prediction.
+        """Compile a function of the inputs and factors that finds the implementation with the smallest prediction.
 
         It returns the implementation's index, or -1 if there is none, its parameter's value, its predicted time, and
         whether an input lies outside its range.  Conditions are evaluated on the inputs as they are, and models on the
@@ -293,7 +338,8 @@ class Library:
                 space[f"_best_{k}"], space[f"_predict_{k}"] = parameter.best, model.predict
                 made.insert(0, f"{parameter.name} = _best_{k}(_predict_{k}, ({given},))")
                 value = parameter.name
-            made.append(f"if {model.least!r} < _t < _least: _at, _value, _least = {k}, {value}, _t")
+            made.append(f"_c = _t * _factors.get({name!r}, 1.0) if _factors else _t")
+            made.append(f"if {model.least!r} < _t and _c < _least: _at, _value, _least = {k}, {value}, _c")
             made = ["try:", *(f"    {line}" for line in made), "except _undefined: pass"]
             if self.implementations[name].when:
                 space[f"_applies_{k}"] = self._applies[name]
@@ -301,7 +347,7 @@ class Library:
                 made = [f"if _may_{k}:", *(f"    {line}" for line in made)]
             tried += made
         sizes = [f"{each.name} > {each.high!r}" for each in self.ranges if grows(each)]
-        beyond = [f"if {' or '.join(sizes)}: return _beyond({given})"] if sizes else []
+        beyond = [f"if {' or '.join(sizes)}: return _beyond(({given},), _factors)"] if sizes else []
         held = [f"if {each.name} < {each.low!r}: {each.name}, _outside = {each.low!r}, True" for each in self.ranges]
         held += [
             f"if {each.name} > {each.high!r}: {each.name}, _outside = {each.high!r}, True"
@@ -312,7 +358,7 @@ class Library:
         start = "_at, _value, _least = -1, 0, inf"
         lines = [*beyond, *asked, "_outside = False", *held, start, *tried, "return _at, _value, _least, _outside"]
         self._names = list(self.models)
-        self._find = compiled_function("find", names, "\n    ".join(lines), space)
+        self._find = compiled_function("find", [*names, "_factors"], "\n    ".join(lines), space)
         return self._find
 
     def to_json(self, samples: bool = False) -> dict[str, Any]:

@@ -178,6 +178,7 @@ def try_library(
     """
     if not library.models:
         raise ModelError(f"the library {library.name} has no models to try: calibrate it first")
+    library.forget()  # the trial is of the models alone
     rng, looker = np.random.default_rng(seed), Looker()
     made: list[Case] = [] if into is None else into
     points = random_cases(library, rng, cases)

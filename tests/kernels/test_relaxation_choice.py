@@ -92,11 +92,11 @@ def test_with_a_tolerance_the_models_predict_the_iterations_between_two_checks(
 ) -> None:
     asked: list[int] = []
 
-    def spied(shape: Any, kind: str, iterations: int, *others: Any) -> dict[str, Any]:
+    def spied(shape: Any, kind: str, iterations: int, *others: Any) -> tuple[dict[str, Any], Any]:
         asked.append(iterations)
-        return {}
+        return {}, lambda seconds: None
 
-    monkeypatch.setattr(functions, "way", spied)
+    monkeypatch.setattr(functions, "noted_way", spied)
     grid = np.random.default_rng(1).random((30, 30))
     with pytest.raises(smp.errors.NotConverged):
         relax(grid, tolerance=1e-300, iterations=iterations)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -71,15 +72,28 @@ def way(
     threads : int, optional
         Largest number of streams, instead of the machine's.
     """
+    return noted_way(shape, kind, iterations, depth, machine, threads)[0]
+
+
+def noted_way(
+    shape: tuple[int, ...],
+    kind: str,
+    iterations: int,
+    depth: int | None,
+    machine: Machine | None,
+    threads: int | None = None,
+) -> tuple[dict[str, Any], Callable[[float], None]]:
+    """Return the result of `way`, and a function for the seconds that the iterations then take."""
     cells = shape[0] * shape[1]
     if depth is None and cells * iterations >= LEAST:
         streams = threads or streams_for(machine)
         library = relaxations(kind, streams)
         if library.models and cells * iterations >= library.worth:
             chosen = library.best(*shape, iterations)
-            return {"depth": 0, **chosen.keywords, "streams": streams if chosen.name == "all" else 1, "least": 0}
+            how = {"depth": 0, **chosen.keywords, "streams": streams if chosen.name == "all" else 1, "least": 0}
+            return how, partial(library.note, chosen)
     worth = cells * min(iterations, CHECK) >= WORTH_STREAMS
-    return {"depth": depth, "streams": threads or streams_for(machine) if worth else 1}
+    return {"depth": depth, "streams": threads or streams_for(machine) if worth else 1}, lambda seconds: None
 
 
 @functools.lru_cache

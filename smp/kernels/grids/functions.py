@@ -10,6 +10,7 @@ The result is the same for all of them, to the last bit, and so is the number of
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -20,7 +21,7 @@ from smp.errors import NotConverged, ProcessorRaised
 
 from ..in_process import check_threads, opened
 from .blocked import relax_here
-from .choice import way
+from .choice import noted_way
 from .layout_choice import best_layout
 from .layouts import LAYOUTS
 from .programs import checked_limit, relax_red_black
@@ -250,8 +251,11 @@ def _relaxed_here(
     kind = work.dtype.type
     factors = float(kind(omega / 4)), float(kind(1 - omega))
     look = limit if tolerance is None else min(limit, CHECK)
-    how = way(work.shape, work.dtype.name, look, depth, machine, threads)
+    how, note = noted_way(work.shape, work.dtype.name, look, depth, machine, threads)
+    began = perf_counter()
     done, change = relax_here(work, limit, tolerance, *factors, **how)
+    if done:
+        note((perf_counter() - began) * look / done)
     if not np.may_share_memory(work, result):
         np.copyto(result, work)
     return done, change

@@ -79,6 +79,7 @@ def programs(processors: int) -> Library:
         rule=lambda n, *_: "helman-jaja",
         points=80,
         loops={"n": ON_MACHINE, **LISTS},
+        correct=False,  # the machine may be emulated: its runs repeat exactly, and the computer's time is not theirs
     )
     for name, form in FORMS.items():
         if form.terms:

@@ -187,6 +187,7 @@ def _argsort_library(kind: str, streams: int) -> Library:
         points=45,
         loops={"n": "100..1e6 x 25"} | LOOPS,
         guard=Guard("n", WORTH_A_LOOK_FOR_ORDER / np.dtype(kind).itemsize, "numpy"),
+        correct=False,  # implementations order equal keys differently, and a call that is repeated gives the same order
     )
     by_parts = functools.partial(Request.argsort, algorithm="partition", streams=streams)
     made.add(
