@@ -9,3 +9,12 @@ from smp.kernels.sorting.by_vectors import vectors
 def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sorting kernels run as on a CPU without the vector instructions."""
     monkeypatch.setattr(vectors, "has_vectors", lambda: False)
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
+
+
+@pytest.fixture
+def with_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sorting kernels choose as on a CPU whose vectors are faster than NumPy's."""
+    if not vectors.has_vectors():
+        pytest.skip("the CPU has no AVX-512")
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: True)

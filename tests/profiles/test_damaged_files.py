@@ -43,7 +43,7 @@ from smp.profiles.charges import charged
 from smp.profiles.contention import contention_parameters
 from smp.profiles.profile import Profile
 from smp.selection import timings
-from smp.selection.calibration import _alike, _series
+from smp.selection.calibration import _series, alike
 
 MEASURED, ON_NODES = (Path(__file__).parents[1] / "data/profile" / name for name in ("quick.json", "mpi.json"))
 OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 120), pytest.param(2, 5_000, marks=pytest.mark.slow)])
@@ -324,7 +324,7 @@ def test_damaged_timings_are_refused_or_used(interrupted: Path, tmp_path: Path, 
     def use(file: Path) -> None:
         library, _ = made_library()
         specifications = list(library.specifications())
-        each = [_series(group, 5, 1) for group in _alike(specifications)]
+        each = [_series(group, 5, 1) for group in alike(specifications)]
         timings.take_up(each, file)
         for one in each:
             list(one.wanting()), one.taken()

@@ -1,7 +1,7 @@
 """Libraries from which sort and argsort choose among the forms that run in this process, see `smp.selection.library`.
 
     keys  --look-->  n, bits, rare, order, below, width  --models-->  numpy, counting, vectors
-                                                                      without the instructions: halves, partition
+                                                                      where vectors are slower: halves, partition
 
 There is one library for each size and kind of keys and each number of streams.  Unsigned integers share the library of
 signed ones.
@@ -123,7 +123,7 @@ class Request:
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of sort for keys of a type, with the models that are stored for it, if there are any."""
-    return _sort_library(_kind(dtype), streams, vectors.has_vectors())
+    return _sort_library(_kind(dtype), streams, vectors.beat_numpy())
 
 
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
@@ -134,7 +134,7 @@ def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
 def libraries(streams: int | None = None) -> list[Library]:
     """Return the libraries to calibrate for a number of streams, by default as many as there are CPUs."""
     count = streams_for(None) if streams is None else streams
-    made = [_sort_library(kind, count, vectors.has_vectors()) for kind in KINDS]
+    made = [_sort_library(kind, count, vectors.beat_numpy()) for kind in KINDS]
     return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
 
 

@@ -4,7 +4,7 @@
     counting    see `smp.kernels.sorting.counting`
     partition   see `smp.kernels.sorting.parts`; then NumPy sorts the parts, as many at a time as there are streams
     halves      see `smp.kernels.sorting.halves`; the same with two parts: for arrays of middle length
-    vectors     see `smp.kernels.sorting.by_vectors.in_place`; replaces the two above if the CPU has the instructions
+    vectors     see `smp.kernels.sorting.by_vectors.in_place`; replaces the two above on CPUs where it is faster
 
 NumPy's sort does not hold the interpreter lock.  Its vector instructions sort a part that lies in a core's cache in
 about half the time per key that a long array takes.
@@ -30,7 +30,9 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 WORTH_RANKING = 1 << 20
 """Bytes of keys from which "auto" may take parts instead of NumPy's argsort."""
 WORTH_VECTORS = 1 << 15
-"""Bytes of keys from which "auto" takes vectors instead of NumPy's sort, if the CPU has the instructions."""
+"""Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
+STREAM_BYTES = 1 << 20
+"""Least bytes of keys for each stream: a thread that begins takes about as long as it needs to sort a fifth of them."""
 KEYS_A_COUNTER = 4
 """Number of keys for each integer in the range from which counting pays."""
 PART_BYTES = 1 << 17
@@ -63,14 +65,14 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
         sample = look(keys).sample if sample is None else sample
         if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
             return
-        if vectors.has_vectors() and algorithm in ("auto", "counting"):
+        if vectors.beat_numpy() and algorithm in ("auto", "counting"):
             sort_by_vectors(keys, out, streams)
             return
         move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm)
         if move:
             _sort_parts(keys, out, streams, move)
             return
-    if algorithm == "vectors" or (algorithm == "auto" and keys.nbytes >= WORTH_VECTORS and vectors.has_vectors()):
+    if algorithm == "vectors" or (algorithm == "auto" and keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy()):
         sort_by_vectors(keys, out, streams)
         return
     if out is not keys:  # NumPy does not see every overlap of strided arrays

@@ -30,7 +30,7 @@ from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, WORTH_VECTORS, argsort_fast, repeats, sort_fast
+from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, argsort_fast, repeats, sort_fast
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .programs import ProgramRequest, program_library
@@ -62,14 +62,14 @@ def sort(
         and a program runs on a machine that is opened for the call.
     algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting", "radix", "sample", "column", "program"}
         "auto" is "numpy" for few keys.  For more, models of this machine choose among "numpy", "counting" and the
-        others that run in this process: "vectors" if the CPU has AVX-512, else "halves" and "partition".  They predict
-        the fastest from the number of keys and a look at up to 1024 of them.  ``python -m smp.microbench --calibrate``
-        makes them, and determines from which number of keys on they are worth asking.
+        others that run in this process: "vectors" on CPUs of AMD with AVX-512, else "halves" and "partition".  They
+        predict the fastest from the number of keys and a look at up to 1024 of them.  ``python -m smp.microbench
+        --calibrate`` makes them, and determines from which number of keys on they are worth asking.
 
         Without models, "auto" follows a rule.  From 3 MiB of keys on, it is "counting" if the range of a sample is
-        narrow.  With AVX-512, it is "numpy" below 32 KiB, and otherwise "vectors".  Without, it is "numpy" below 3 MiB,
-        on one CPU, and if a sample has few distinct keys or most of them in a few clusters.  Otherwise it is "halves"
-        below 16 MiB and "partition" above.
+        narrow.  On CPUs of AMD with AVX-512, it is "numpy" below 32 KiB, and otherwise "vectors".  On others, it is
+        "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few clusters.
+        Otherwise it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -187,7 +187,7 @@ def _is_short(
         return False
     if keys.nbytes < WORTH_VECTORS:
         return True
-    if library is sort_library and vectors.has_vectors():
+    if library is sort_library and vectors.beat_numpy():
         return False
     return keys.nbytes < LEAST or len(keys) < library(keys.dtype, streams_for(machine)).worth
 
@@ -237,7 +237,8 @@ def _sort(keys: Keys, out: Keys, streams: int) -> None:
         if library.models and len(keys) >= library.worth:
             library(Request(keys, out))
             return
-    sort_fast(keys, out, 1 if not vectors.has_vectors() and repeats(keys) else streams, "auto")
+    few = not vectors.beat_numpy() and repeats(keys)
+    sort_fast(keys, out, 1 if few else min(streams, max(1, keys.nbytes // STREAM_BYTES)), "auto")
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:

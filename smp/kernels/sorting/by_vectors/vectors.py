@@ -77,4 +77,18 @@ def has_vectors() -> bool:
     return bool(get_host_cpu_features().get("avx512f"))
 
 
+@functools.cache
+def beat_numpy() -> bool:
+    """Return True on CPUs of AMD that have the instructions.
+
+    NumPy's sort stores the chosen lanes of a vector, which these CPUs do by microcode.  On CPUs of Intel it is about as
+    fast as this one, and faster on parts in the cache.
+    """
+    if not has_vectors():
+        return False
+    from llvmlite.binding import get_host_cpu_name
+
+    return bool(get_host_cpu_name().startswith("znver"))
+
+
 imported_with_numba(f"{__package__}.instructions")
