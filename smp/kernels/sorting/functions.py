@@ -62,12 +62,12 @@ def sort(
         and a program runs on a machine that is opened for the call.
     algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting", "radix", "sample", "column", "program"}
         "auto" is "numpy" for few keys.  For more, models of this machine choose among "numpy", "counting" and the
-        others that run in this process: "vectors" on CPUs of AMD with AVX-512, else "halves" and "partition".  They
+        others that run in this process: "vectors" on AMD's Zen 4, else "halves" and "partition".  They
         predict the fastest from the number of keys and a look at up to 1024 of them.  ``python -m smp.microbench
         --calibrate`` makes them, and determines from which number of keys on they are worth asking.
 
         Without models, "auto" follows a rule.  From 3 MiB of keys on, it is "counting" if the range of a sample is
-        narrow.  On CPUs of AMD with AVX-512, it is "numpy" below 32 KiB, and otherwise "vectors".  On others, it is
+        narrow.  On AMD's Zen 4, it is "numpy" below 32 KiB, and otherwise "vectors".  On other CPUs, it is
         "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few clusters.
         Otherwise it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
 

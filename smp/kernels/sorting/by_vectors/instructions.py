@@ -127,8 +127,8 @@ def _split(lanes: _Lanes, words: Any, left: Any, right: Any, pivots: Any) -> Any
         first = builder.icmp_unsigned("<=", words, pivots)
     mask = ir.IntType(n)
     count = builder.zext(lanes.call(f"llvm.ctpop.i{n}", mask, builder.bitcast(first, mask)), _I64)
-    low = lanes.packed("compress", words, lanes.all(0), first)
-    high = lanes.packed("compress", words, lanes.all(0), builder.not_(first))
+    low = lanes.packed("compress", words, words, first)  # with zeros in the other lanes, Zen 4 and 5 wait for the
+    high = lanes.packed("compress", words, words, builder.not_(first))  # last result
     behind = builder.trunc(builder.shl(_I32(-1), builder.trunc(count, _I32)), mask)
     both = lanes.packed("expand", high, low, builder.bitcast(behind, lanes.chosen))
     builder.store(both, lanes.at(left), align=size)

@@ -79,16 +79,16 @@ def has_vectors() -> bool:
 
 @functools.cache
 def beat_numpy() -> bool:
-    """Return True on CPUs of AMD that have the instructions.
+    """Return True on CPUs of AMD's Zen 4.
 
-    NumPy's sort stores the chosen lanes of a vector, which these CPUs do by microcode.  On CPUs of Intel it is about as
-    fast as this one, and faster on parts in the cache.
+    NumPy's sort stores the chosen lanes of a vector, which these CPUs do by microcode.  On CPUs of Intel it is faster
+    than this one on parts in the cache.
     """
     if not has_vectors():
         return False
     from llvmlite.binding import get_host_cpu_name
 
-    return bool(get_host_cpu_name().startswith("znver"))
+    return bool(get_host_cpu_name() == "znver4")
 
 
 imported_with_numba(f"{__package__}.instructions")
