@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
+from support.sampled import each
 
 from smp.errors import FitError
 from smp.models.fit.linear import fit
@@ -112,7 +113,7 @@ def straight_line(rng: np.random.Generator, n: int, s: float, relative: bool = T
     return columns, measured(columns), rows, measured(rows)
 
 
-@pytest.mark.parametrize("n", [8, 20, 60])
+@pytest.mark.parametrize("n", each(3, [8, 20, 60]))
 @pytest.mark.parametrize(
     ("s", "relative", "reweighted"), [(0.1, False, False), (0.03, True, False), (0.03, True, True), (0.15, True, True)]
 )

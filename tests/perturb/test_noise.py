@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from support.sampled import each
 
 from smp.perturb.analysis.effects import Analysis, analyse
 from smp.perturb.analysis.interactions import alone, conditional, ends
@@ -28,7 +29,7 @@ def simulated(
         yield analyse(design, rng.normal(exact, spread, (replicates, design.trials)), unit="")
 
 
-@pytest.mark.parametrize(("name", "replicates"), [("2^2", 5), ("2^3", 3), ("2^(4-1)", 3)])
+@pytest.mark.parametrize(("name", "replicates"), each(3, [("2^2", 5), ("2^3", 3), ("2^(4-1)", 3)]))
 def test_noise_alone_is_rarely_called_an_effect(name: str, replicates: int) -> None:
     """With the degrees of freedom of all trials, it is called one in 1.9, 1.8 and 1.8% of cases."""
     made = fractional(name, ["swap", "push", "pop", "code"][: 2 + (name != "2^2") + ("-" in name)])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.load import busy_cpus
 from support.machines import Emulated
+from support.sampled import each
 from support.tables import below
 
 import smp
@@ -110,8 +111,10 @@ def test_nothing_is_dropped_while_the_half_width_exceeds_the_effect_worth_having
             assert 2 * analysis.expanded >= worth
 
 
-@pytest.mark.parametrize("way", ["replicates", "times"])
-@pytest.mark.parametrize(("sensitivity", "wanted"), [(0.0, {"drop"}), (0.12, {"drop", "keep"}), (0.5, {"keep"})])
+@pytest.mark.parametrize("way", each(2, ["replicates", "times"]))
+@pytest.mark.parametrize(
+    ("sensitivity", "wanted"), each(2, [(0.12, {"drop", "keep"}), (0.0, {"drop"}), (0.5, {"keep"})])
+)
 def test_following_the_advice_leads_to_a_decision(way: str, sensitivity: float, wanted: set[str]) -> None:
     """Places have no effect, half of the effect that is worth having, or twice that effect."""
     full, outcomes = np.array([sensitivity, 1.0, 1.0, 1.0]), []
