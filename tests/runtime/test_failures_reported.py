@@ -1,12 +1,16 @@
 """Failures are reported on host and emulated machines, whatever else runs on the processor and whatever is raised."""
 
+import os
 import pickle
+import re
+import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support.machines import HARD, Machines
+from support.machines import HARD, ROOT, Machines
 from support.message_machine import message_machine
 
 import smp
@@ -159,3 +163,35 @@ def test_the_frames_of_a_program_exclude_its_callers(pair: smp.Machine) -> None:
         return [frame.f_code.co_name for frame in lines._frames(sys._getframe())]
 
     assert pair.run(program).results == [["program"]] * 2
+
+
+FAILING = """
+import smp
+
+def program(proc):
+    raise ValueError("why")
+
+def fail(item):
+    raise ValueError("why")
+
+def test_run():
+    with smp.host(2) as machine:
+        machine.run(program)  # the caller
+
+def test_one_call():
+    smp.run(program, 2)  # the caller
+
+def test_map():
+    smp.map(fail, [1, 2], processors=2)  # the caller
+"""
+
+
+def test_pytest_shows_the_callers_line_and_no_frame_of_smp(tmp_path: Path) -> None:
+    (tmp_path / "test_failing.py").write_text(FAILING)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "test_failing.py"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment).stdout
+    assert "3 failed" in shown
+    assert shown.count("# the caller") == 3
+    frames = re.findall(r"^(\S+\.py):\d+: in ", shown, re.MULTILINE)
+    assert set(frames) == {"test_failing.py"}, shown

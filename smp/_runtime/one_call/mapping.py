@@ -67,6 +67,7 @@ def map(function: Callable[[Item], Result], items: Iterable[Item], processors: i
     >>> smp.map(lambda x: x * x, range(5), 2)
     [0, 1, 4, 9, 16]
     """
+    __tracebackhide__ = True  # pytest then shows the caller's line
     if not callable(function):
         raise TypeError(f"smp.map needs a function of an item, not a {type(function).__name__}: smp.map(f, items)")
     limit = len(usable_cpus()) if processors is None else checked_number("processors", processors)
@@ -108,6 +109,7 @@ def _unpickled(data: bytes, start: int) -> Any:
 
 
 def _called(machine: Machine, function: Callable[[Any], Any], offer: Offer, count: int) -> list[tuple[int, bytes]]:
+    __tracebackhide__ = True
     states, name = offer.states.view, getattr(function, "__name__", type(function).__name__)
     try:
         with watched(name, count, lambda: int(states[:, DONE].sum())):

@@ -80,6 +80,7 @@ def run(  # type: ignore[misc]  # the options are in the second form, where the 
     >>> smp.run(lambda proc, x: proc.reduce(x * proc.rank), 2, 21).results
     [21, 21]
     """
+    __tracebackhide__ = True  # pytest then shows the caller's line
     if processors is not None and (isinstance(processors, bool) or not isinstance(processors, int | np.integer)):
         raise TypeError(
             f"the second argument of smp.run must be the number of processors, or None for one for each CPU, not "
