@@ -43,8 +43,8 @@ os.environ["COLUMNS"] = "100"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give tests of properties half of the usual number of inputs, unless campaigns are run."""
-    settings.register_profile("ordinary", max_examples=50)
+    """Give tests of properties fewer inputs than the usual 100, unless campaigns are run."""
+    settings.register_profile("ordinary", max_examples=30)
     if "not slow" in config.option.markexpr:
         settings.load_profile("ordinary")
 
