@@ -110,6 +110,48 @@ def test_the_next_barrier_follows_one_whose_wait_a_handler_ended(pair: smp.Machi
     assert pair.run(program, timeout=30).results == [sums, sums]
 
 
+@pytest.mark.parametrize("delay", [0.005, LATER])
+def test_a_wait_that_a_handler_ended_is_not_taken_for_a_deadlock(pair: smp.Machine, delay: float) -> None:
+    """The signal comes in the first slice of the sleep, or in a later one."""
+
+    def alarm(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    def program(proc: smp.Processor, cells: Any) -> int:
+        if proc.rank == 0:
+            signal.signal(signal.SIGALRM, alarm)
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            with pytest.raises(TimeoutError):
+                proc.barrier()
+            time.sleep(1.5)  # the parent looks for deadlocks meanwhile
+            cells.writeef(0, 7)
+        value = int(cells.readfe(0)) if proc.rank else 0
+        proc.barrier()
+        if proc.rank:
+            proc.barrier()  # in place of that which processor 0 left by the exception
+        return value
+
+    assert pair.run(program, pair.cells(1), timeout=30).results == [0, 7]
+
+
+@pytest.mark.parametrize("delay", [0.005, LATER])
+def test_a_cell_goes_on_after_a_handler_has_ended_a_wait(pair: smp.Machine, delay: float) -> None:
+    def alarm(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    def program(proc: smp.Processor, cells: Any) -> int:
+        if proc.rank:
+            return 0
+        signal.signal(signal.SIGALRM, alarm)
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        with pytest.raises(TimeoutError):
+            cells.readfe(0)
+        cells.writeef(0, 5)
+        return int(cells.readfe(0, timeout=5))
+
+    assert pair.run(program, pair.cells(1), timeout=30, helpers=True).results == [5, 0]
+
+
 def test_a_deadlock_at_a_barrier_and_for_a_message_is_found_though_waits_come_back(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> Any:
         return barrier(proc) if proc.rank == 0 else proc.wait_until(lambda: False)

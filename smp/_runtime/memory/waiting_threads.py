@@ -201,14 +201,14 @@ class WaitingThreads:
         if self.refuse is not None:
             self.refuse(op)
         own = self.own()
-        status = self._core.operate(address, own.address, op, limit, deadline)
-        while status == wait.CHANGING:  # a slice is over: Python handles its signals here
-            try:
+        try:
+            status = self._core.operate(address, own.address, op, limit, deadline)
+            while status == wait.CHANGING:  # a slice is over: Python handles its signals here
                 status = self._core.finish(address, own.address, deadline)
-            except BaseException:
-                while self._core.finish(address, own.address, 1) == wait.CHANGING:
-                    pass
-                raise
+        except BaseException:  # of a handler, which may also run after the last slice
+            while own.words[waiters.OP] and self._core.finish(address, own.address, wait.OVER) == wait.CHANGING:
+                pass
+            raise
         return status
 
     def tried(self, address: int, op: int) -> int:

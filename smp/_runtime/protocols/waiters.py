@@ -9,7 +9,7 @@
                the one whose record it was given, and the owner of the record may wait for something else
     WATCHED    see ``watchdog``
     WAITS      raised when a wait begins and when it ends: a stream that waits at two looks with the same WAITS has
-               waited all the time in between
+               waited all the time in between, but for handlers of signals, which run between its slices of sleep
     INSIST, ...                                          addresses of ``entry_points``, for compiled loops
     RETRIED, TRAPS                                        counters        ACTIVE   1 while a thread uses the record
     RING       see ``event_rings``

@@ -149,12 +149,13 @@ class RingNetwork(SleepingNetwork):
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         own = self._memory.threads.own().address
-        awaited = partial(self._core.await_event, self._state, own, networks, *room, ticket)
+        await_event, asked = self._core.await_event, (self._state, own, networks, *room, ticket)
         try:
             status = wait.CHANGING
             while status == wait.CHANGING:  # Python handles its signals here
-                status = awaited(deadline, self._attentive)
+                status = await_event(*asked, deadline, self._attentive)
         except BaseException:
-            awaited(wait.OVER, True)
+            if self._attentive:
+                await_event(*asked, wait.OVER, True)
             raise
         return int(status)

@@ -58,7 +58,7 @@ class SharedMemoryPort:
         self.memory, self.rank, self.size, self.output = memory, rank, size, output
         self.log: Log | None = None
         self.core: Any = core() if entries is None else entries
-        self.attentive = entries is None
+        self._attentive = entries is None
         self.diagnosis = BoardDiagnosis(memory, rank, self.core)
         self._address, self._words = memory.sync.ctypes.data, memory.sync.data
         self._main = threading.get_ident()  # the thread that runs the program
@@ -95,7 +95,7 @@ class SharedMemoryPort:
 
     def _make_network(self) -> SleepingNetwork:
         return RingNetwork(
-            self.memory, self.rank, self.size, self.core, self.diagnosis.here, self._aborted, self.attentive
+            self.memory, self.rank, self.size, self.core, self.diagnosis.here, self._aborted, self._attentive
         )
 
     def clock(self) -> float:
@@ -219,11 +219,16 @@ class SharedMemoryPort:
         try:
             found = -_wait.CHANGING
             while found == -_wait.CHANGING:
-                found = self.core.leave(self._address, ticket, deadline, self.attentive)
+                found = self.core.leave(self._address, ticket, deadline, self._attentive)
         except BaseException:
-            self.core.leave(self._address, ticket, _wait.OVER, True)
+            self._give_up(ticket)
             raise
         return found
+
+    def _give_up(self, ticket: int) -> None:
+        """Note that this processor waits no longer, after a handler of a signal has raised an exception."""
+        if self._attentive:
+            self.core.leave(self._address, ticket, _wait.OVER, True)
 
     def _leave_and_serve(self, serve: Callable[[], object], ticket: int, deadline: int) -> int:
         """Leave a round as `leave` does, and run the handlers of messages until it has passed."""
@@ -246,9 +251,13 @@ class SharedMemoryPort:
         if self.on_a_stream():
             found = self._on_a_stream(partial(self.core.synchronise, self._address, sign, vote, False))
         else:
-            found = self.core.synchronise(self._address, sign, vote, self.attentive)
-            if found == -_wait.CHANGING:
-                found = self._leave(int(self._words[_wait.ROUND]) - 1, 0)
+            try:
+                found = self.core.synchronise(self._address, sign, vote, self._attentive)
+                if found == -_wait.CHANGING:
+                    found = self._leave(int(self._words[_wait.ROUND]) - 1, 0)
+            except BaseException:
+                self._give_up(int(self._words[_wait.ROUND]) - 1)
+                raise
         if found < 0:
             self._ended(-found, timeout)
         if self.log is not None:

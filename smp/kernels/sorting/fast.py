@@ -32,7 +32,7 @@ WORTH_RANKING = 1 << 20
 WORTH_VECTORS = 1 << 15
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
-"""Least bytes of keys for each stream: a thread that begins takes about as long as it needs to sort a fifth of them."""
+"""Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
 KEYS_A_COUNTER = 4
 """Number of keys for each integer in the range from which counting pays."""
 PART_BYTES = 1 << 17

@@ -24,10 +24,11 @@ Zhang, A simple, fast parallel implementation of quicksort, for the order of the
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,27 +230,46 @@ def _split_together(keys: Keys, streams: int) -> list[Range]:
     done: list[Range] = []
     todo = [(0, len(keys), streams)]
     while todo:
-        alone = [one for one in todo if one[2] == 1 or (one[1] - one[0]) * keys.itemsize < WORTH_BYTES]
-        done += [one[:2] for one in alone]
-        todo = [part for one in todo if one not in alone for part in _halved(keys, *one)]
+        teams: list[_Team] = []
+        for low, high, count in todo:
+            worth = count > 1 and (high - low) * keys.itemsize >= WORTH_BYTES
+            pivot = _median(keys, low, high) if worth else None
+            if pivot is None or pivot != pivot:
+                done.append((low, high))
+            else:
+                blocks = [share(high - low, k, count) for k in range(count)]
+                teams.append(_Team(low, high, pivot, [(low + block.start, low + block.stop) for block in blocks]))
+        if not teams:
+            break
+        splits = [partial(split_block, keys, *block, team.pivot) for team in teams for block in team.blocks]
+        ends = iter(side_by_side(*splits))
+        found = [list(itertools.islice(ends, len(team.blocks))) for team in teams]
+        moves = [call for team, each in zip(teams, found, strict=True) for call in _exchanges(keys, team, each)]
+        if moves:
+            side_by_side(*moves)
+        todo = [part for team, each in zip(teams, found, strict=True) for part in team.halves(each)]
     return done
 
 
-def _halved(keys: Keys, low: int, high: int, streams: int) -> list[tuple[int, int, int]]:
-    """Split a range on some streams; return its halves and their numbers of streams."""
-    pivot = _median(keys, low, high)
-    if pivot != pivot:
-        return [(low, high, 1)]
-    blocks = [share(high - low, k, streams) for k in range(streams)]
-    ranges = [(low + block.start, low + block.stop) for block in blocks]
-    ends = side_by_side(*(partial(split_block, keys, a, b, pivot) for a, b in ranges))
-    middle = low + sum(end - a for (a, _), end in zip(ranges, ends, strict=True))
-    if middle == high:
-        return [(low, high, 1)]
-    if calls := _exchanges(keys, ranges, ends, middle, streams):
-        side_by_side(*calls)
-    first = min(max(1, round(streams * (middle - low) / (high - low))), streams - 1)
-    return [(low, middle, first), (middle, high, streams - first)]
+class _Team(NamedTuple):
+    """A range that some streams split together, each of them one block."""
+
+    low: int
+    high: int
+    pivot: Any
+    blocks: list[Range]
+
+    def middle(self, ends: list[int]) -> int:
+        """Return the place of the first key above the pivot, given where the first ones of each block end."""
+        return self.low + sum(end - a for (a, _), end in zip(self.blocks, ends, strict=True))
+
+    def halves(self, ends: list[int]) -> list[tuple[int, int, int]]:
+        """Return the two parts with their numbers of streams; one part, if no key is above the pivot."""
+        low, middle, high, streams = self.low, self.middle(ends), self.high, len(self.blocks)
+        if middle == high:
+            return [(low, high, 1)]
+        first = min(max(1, round(streams * (middle - low) / (high - low))), streams - 1)
+        return [(low, middle, first), (middle, high, streams - first)]
 
 
 def _median(keys: Keys, low: int, high: int) -> Any:
@@ -257,12 +277,12 @@ def _median(keys: Keys, low: int, high: int) -> Any:
     return np.sort(keys[low : high : (high - low) // 255])[127]
 
 
-def _exchanges(keys: Keys, ranges: list[Range], ends: list[int], middle: int, streams: int) -> list[Call]:
+def _exchanges(keys: Keys, team: _Team, ends: list[int]) -> list[Call]:
     """Return calls that exchange the keys on the wrong side of the middle, about equally many in each."""
-    blocks = list(zip(ranges, ends, strict=True))
+    middle, blocks = team.middle(ends), list(zip(team.blocks, ends, strict=True))
     high = [(end, min(b, middle)) for (_, b), end in blocks if end < min(b, middle)]
     low = [(max(a, middle), end) for (a, _), end in blocks if max(a, middle) < end]
-    most = -(-sum(b - a for a, b in high) // streams)
+    most = -(-sum(b - a for a, b in high) // len(blocks))
     calls: list[Call] = []
     while high:
         (a, b), (c, d) = high.pop(), low.pop()
