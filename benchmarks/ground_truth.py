@@ -7,10 +7,11 @@ Random programs (``random_programs``), and then balanced ones (``balanced_progra
 design with three replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100%
 of its work: the true gain is the decrease of the run time, the mean of several runs. For comparison, gains are also
 predicted by the design "speedup", which delays all places, and all but one, from delaying one place at a time, with as
-many runs, and from a profile, which is the time in each place. Delays of 11, 33, 100 and 900% of a pass show in slow
-motion a place that is freed of 10, 25, 50 and 90% of its work; those of 100% are also tried with four times as many
-runs. The last row compares the true gains with those of other runs of the same kind: no prediction can be better. For
-each share of the work the output shows, over the programs,
+many runs, and from a profile, which is the time in each place. Passes that are stretched by 11, 33, 100 and 900% show
+in slow motion a place that is freed of 10, 25, 50 and 90% of its work: with as many runs as the screening has, and with
+96 replicates. One row has delays of the mean of a pass instead. The last row compares the true gains with those of
+other runs of the same kind: no prediction can be better. For each share of the work the output shows, over the
+programs,
 
     rank      mean, median and least of the rank correlation (Spearman) of predicted and true gains of the places
     best in 2, best    share of programs whose truly best place is predicted first or second, and first
@@ -38,16 +39,16 @@ from random_programs import Program, Stage, drawn, spmd
 from scipy.stats import spearmanr
 
 from smp.perturb import Busy, Treatment, Trials, screen
-from smp.perturb.analysis.speedups import gains
+from smp.perturb.analysis.speedups import gains, gains_of_speedup
 from smp.perturb.experiments.observed import OnMachine
 
 SHARES = (0.1, 0.25, 0.5, 1.0)
 SLOWER = ("11%", "33%", "100%", "900%")
-"""Delays of the design "speedup" for these shares; the last one is for a place that takes a tenth of its time."""
+"""Stretches of the design "speedup" for these shares; the last one is for a place that takes a tenth of its time."""
 REPLICATES = 3
 SIGMAS = 3.0
-MORE = 4
-"""Factor of the runs of the design "speedup" in one of its rows."""
+MANY = 96
+"""Replicates of the design "speedup" in its second rows."""
 AGAIN = "true gains of other runs"
 LEAST = 0.01
 """Share of the run time below which a gain counts as none."""
@@ -118,9 +119,11 @@ def true_gains(stage: Stage, shares: tuple[float, ...], seeds: range) -> dict[fl
     return {share: {name: gain(name, share) for name in stage.program.names} for share in shares}
 
 
-def by_speedup(trials: Trials) -> Gains:
-    """Return the gains by the design "speedup"."""
-    return {row.factor: row.gain if row.significant else 0.0 for row in trials.gains()}
+def by_speedup(trials: Trials, replicates: int) -> Gains:
+    """Return the gains by the first replicates of the design "speedup"."""
+    spent = {name: met.inside / met.by for name, met in trials.met.items()}
+    rows = gains_of_speedup(trials.plan.factors, trials.responses()[:replicates], trials.delayed(), spent)
+    return {row.factor: row.gain if row.significant else 0.0 for row in rows}
 
 
 def by_screening(trials: Trials, single: bool = False) -> Gains:
@@ -151,6 +154,7 @@ def studied(
     repeats: int,
     shares: tuple[float, ...] = SHARES,
     draw: Callable[[int], Program] = drawn,
+    many: int = MANY,
 ) -> Case:
     """Draw a program, predict its gains in every way, and find the true ones."""
     program = draw(seed)
@@ -174,13 +178,18 @@ def studied(
         as_many = max(2, len(trials.table) // (len(program.names) + 1))
         lengths = [trials.lengths[name][-1] for name in program.names]
         same = screened(dict.fromkeys(program.names, Busy(round(float(np.mean(lengths)) * 1e9))))
+        stretched = {}
+        for slower in SLOWER:
+            found = screened(f"stretch:{slower}", "speedup", max(many, as_many))
+            stretched[f"speedup, stretched by {slower}"] = by_speedup(found, as_many)
+            stretched[f"  {slower}, {many} replicates"] = by_speedup(found, many)
         predicted = {
             f"screening, {treatment} of a pass": by_screening(trials),
             "  from effects alone": by_screening(trials, single=True),
             "screening, one delay for all": by_screening(same),
             "one place at a time": one_at_a_time(stage, trials, seeds),
-            **{f"speedup, {delay} of a pass": by_speedup(screened(delay, "speedup", as_many)) for delay in SLOWER},
-            f"  100%, {MORE} times as many runs": by_speedup(screened("100%", "speedup", MORE * as_many)),
+            "speedup, 100% of a mean pass": by_speedup(screened("100%", "speedup", as_many), as_many),
+            **stretched,
             "profile": {name: trials.met[name].inside for name in program.names},
         }
         first = _TRUTH + (seed << 20)

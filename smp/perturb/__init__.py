@@ -15,7 +15,7 @@ modules cite).
 
 ``python -m smp.perturb program.py`` does the same for a script.
 
-places        named places of a program, and the treatments there: Busy, Work, Sleep, Lock, Cell, Message, Buffer
+places        named places of a program, and the treatments there: Busy, Stretch, Work, Sleep, Lock, Cell, Message, ...
 designs       which places are treated in which trial: 2^p, 2^(p-k), Plackett-Burman, orthogonal arrays
 files         experiments saved in JSON files
 experiments   trials: planned, run, saved and resumed; searches for fast settings; ladders of several delays
@@ -34,7 +34,7 @@ from .places.contexts import counted, treated
 from .places.counting import Met
 from .places.factors import delay, factor
 from .places.functions import placed
-from .places.treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Treatment, Work, treatment
+from .places.treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Stretch, Treatment, Work, treatment
 
 if TYPE_CHECKING:
     from .analysis.versions import compare
@@ -53,6 +53,7 @@ __all__ = [
     "Met",
     "Share",
     "Sleep",
+    "Stretch",
     "Treatment",
     "TrialFailed",
     "Trials",

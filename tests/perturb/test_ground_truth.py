@@ -146,7 +146,7 @@ def test_a_faster_lock_that_all_want_gains_one_pass_for_each_processor(p: int, e
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_gains_of_random_programs_rank_like_the_true_gains(seed: int) -> None:
     """They rank better than the time spent in the places; ``benchmarks/ground_truth.py`` has a hundred programs."""
-    case = studied(seed, "50%", repeats=4, shares=(0.25,))
+    case = studied(seed, "50%", repeats=4, shares=(0.25,), many=2)
     found = {method: case.verdict(method, 0.25) for method in case.predicted}
     screened_ = found["screening, 50% of a pass"]
     assert screened_.rank > 0.8
@@ -219,3 +219,24 @@ def test_verdicts_compare_predicted_with_true_gains() -> None:
     assert verdict({"a": 9, "b": 5, "c": 0, "d": 0}, true) == (pytest.approx(1.0), 1)
     assert verdict({"a": 5, "b": 9, "c": 1, "d": 0}, true).place == 2
     assert verdict({"a": 1, "b": 1, "c": 1, "d": 1}, true) == (0.0, 4)  # equal predictions say nothing
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
+def test_gains_of_balanced_programs_rank_like_the_true_gains(seed: int) -> None:
+    """Passes that take twice as long show a place that takes half its time; delays of the mean rank worse."""
+    program = balanced(seed)
+    with Stage(program) as stage:
+        runs = iter(range(10**6, 10**7))
+        trials = screen(
+            spmd,
+            "speedup",
+            treatment="stretch:100%",
+            factors=program.names,
+            arguments=lambda: stage.arguments(next(runs)),
+            machine=stage.machine,
+            replicates=24,
+        )
+        true = true_gains(stage, (0.5,), range(16))[0.5]
+    found = verdict({row.factor: row.gain for row in trials.gains()}, true)
+    assert found.rank > 0.75
+    assert found.place <= 2

@@ -41,6 +41,13 @@ ANY = ""
 """The key in ``actions`` that stands for every name without an entry of its own."""
 
 
+class Ends(Protocol):
+    """Follows the passes of places from entering to leaving."""
+
+    def enter(self, name: str) -> None: ...
+    def leave(self, name: str) -> None: ...
+
+
 class Order(NamedTuple):
     """A treatment as it is to be carried out at a place."""
 
@@ -51,6 +58,8 @@ class Order(NamedTuple):
     """Nanoseconds that an emulated machine charges for it."""
     call: Callable[[], object] | None = None
     """Function to call, for CALL."""
+    end: Ends | None = None
+    """What is done when the place is left; then nothing is done when it is entered, nor at points of `delay`."""
 
 
 Carrier = Callable[[Any, Any], Any]
@@ -61,11 +70,9 @@ class _Virtual(Protocol):
     def time(self) -> int: ...
 
 
-class Timer(Protocol):
+class Timer(Ends, Protocol):
     """Measures the time between entering and leaving a place, also on the processors of a machine."""
 
-    def enter(self, name: str) -> None: ...
-    def leave(self, name: str) -> None: ...
     def carried(self, program: Callable[..., Any], machine: Any) -> Callable[..., Any]: ...
 
 
@@ -177,6 +184,8 @@ class Places:
         For each slot, the address of a record, or 0. The system provides its pages when they are written.
     actions : dict of str to callable
         Functions that Python calls at places, by name. It is always the same dictionary, so that testing it is cheap.
+    ends : dict of str to Ends
+        What Python does when it leaves places, by name.  It is always the same dictionary, too.
     timer : Timer or None
         Measures the time between entering and leaving while places are counted; otherwise None.
     carrier : callable or None
@@ -188,6 +197,7 @@ class Places:
     def __init__(self) -> None:
         self.table: NDArray[np.int64] = np.zeros(SLOTS, np.int64)
         self.actions: dict[str, Callable[[str], object]] = {}
+        self.ends: dict[str, Ends] = {}
         self.timer: Timer | None = None
         self.carrier: Carrier | None = None
         self.setting = threading.RLock()
@@ -238,13 +248,17 @@ class Places:
             for name in self._orders:
                 self.table[slot_of(name)] = 0
             self.actions.clear()
+            self.ends.clear()
             self._orders.clear()
             if not wanted:
                 return
             entry = _address(self._call_back) if interpreted else int(machine_code(act).address)
             for name, order in wanted.items():
-                self._fill(name, order, entry)
                 self.actions[name] = self._act_here
+                if order.end is None:
+                    self._fill(name, order, entry)
+                else:
+                    self.ends[name] = order.end
             self._orders.update(wanted)
 
     def _fill(self, name: str, order: Order, entry: int) -> None:
@@ -263,7 +277,7 @@ class Places:
         It takes real time, or virtual time if an emulated machine runs.
         """
         order = self._orders.get(name)
-        if order is None:
+        if order is None or order.end is not None:
             return
         interpreter = here.interpreter
         if interpreter is not None and (order.call is None or in_a_loop):  # a loop over local data makes no steps

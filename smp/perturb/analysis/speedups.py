@@ -3,10 +3,10 @@
 The sensitivity of a place is the number of seconds that a delay of one second there adds to the response. Removing a
 second that is spent there anyway saves the same number, if the response is in proportion to the delay (see `ladder`).
 
-Delays in proportion to the time of a pass, such as ``treatment="50%"``, are best. A program in which all places except
-one take half as long again is the program with that one faster by a third, in slow motion. So the effect of a place
-while all others are delayed is its gain. Its effect while no other is delayed is only what it would cost if the place
-were slower. The main effect lies between the two: it is the mean over all patterns of the other delays. The three
+Delays in proportion to the time of a pass, such as ``treatment="stretch:50%"``, are best. A program in which all places
+except one take half as long again is the program with that one faster by a third, in slow motion. So the effect of a
+place while all others are delayed is its gain. Its effect while no other is delayed is only what it would cost if the
+place were slower. The main effect lies between the two: it is the mean over all patterns of the other delays. The three
 differ only if the place has interactions with others.
 """
 

@@ -6,7 +6,7 @@
       2      1  0  1
       3      1  1  0
 
-If each delay takes the share s of a pass, a place at full speed is faster by s / (1 + s) than the rest, so these p + 1
+If each pass is stretched by the share s, a place at full speed is faster by s / (1 + s) than the rest, so these p + 1
 trials show what it brings to make each place faster, also where parallel parts take about the same time.  Coz calls it
 a virtual speed-up (Curtsinger and Berger, Coz: finding code that counts with causal profiling, section 2).
 """

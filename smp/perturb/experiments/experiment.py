@@ -74,7 +74,7 @@ def screen(
         Treatment of the level +1; or one for each factor; or, for an array, one for each level, with None for no
         treatment. ``"20%"`` is that share of the mean time of a pass of the place without treatments. The mean is over
         all processors, and includes waiting and inner places. Use shares for places whose times differ by orders of
-        magnitude.
+        magnitude. ``"stretch:20%"`` is that share of the time of each pass itself, at its end.
     factors : str or sequence of str, optional
         ``"push,pop"``, or ``"abc"`` for three. By default the factors of the design, or all that the program passes,
         sorted by name.
@@ -187,7 +187,7 @@ def screen(
         about["placement"] = f"since the experiment was resumed, {looker.said()}" if taken else looker.said()
     table = tabulated(plan, order, names, rows)
     seconds = warm_up, counts.outcome.time
-    return Trials(plan, table, counts.met, *seconds, plan.lengths(counts.virtual), about)
+    return Trials(plan, table, counts.met, *seconds, plan.lengths(counts.met, counts.virtual), about)
 
 
 def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -22,7 +22,7 @@ from ..designs.orthogonal import orthogonal_array
 from ..designs.slow_motion import all_but_one, is_all_but_one, is_named
 from ..designs.words import named
 from ..places.counting import Met
-from ..places.treatments import Share, Treatment, checked
+from ..places.treatments import Share, Stretch, Treatment, checked
 from ..places.treatments import treatment as treatment_of
 
 Given = Treatment | str
@@ -71,29 +71,40 @@ class Plan:
         return {name: ", ".join(texts) for name, texts in found.items() if texts}
 
     def measured(self, met: Mapping[str, Met], virtual: bool = False) -> Plan:
-        """Return the plan with shares of the time in a place replaced by delays of that length.
+        """Return the plan with shares of the mean time in a place replaced by delays of that length.
 
         Raises
         ------
         ValueError
-            For a share of a place in which no time was measured.
+            For a share of a place in which no time was measured, also if its passes are stretched.
         """
         least = 1e-9 if virtual else _LEAST
         ladders = {
             name: tuple(one.of(name, met[name], least) if isinstance(one, Share) else one for one in ladder)
             for name, ladder in self.treatments.items()
         }
-        return replace(self, treatments=ladders)
+        found = replace(self, treatments=ladders)
+        found.lengths(met)
+        return found
 
-    def lengths(self, virtual: bool = False) -> dict[str, list[float]]:
+    def lengths(self, met: Mapping[str, Met], virtual: bool = False) -> dict[str, list[float]]:
         """Return, for each factor and level, the seconds that its treatment takes, here or on an emulated machine.
 
-        0 if there is no treatment, NaN if its time is not known beforehand.
+        That of a stretched place is a mean, by the counts ``met``.  0 if there is no treatment, NaN if its time is not
+        known beforehand.
+
+        Raises
+        ------
+        ValueError
+            If no time was measured in a stretched place.
         """
-        return {
-            name: [0.0 if one is None else _virtual(one) if virtual else one.seconds for one in ladder]
-            for name, ladder in self.treatments.items()
-        }
+
+        def length(name: str, one: Treatment | None) -> float:
+            if isinstance(one, Stretch):
+                return one.mean(name, met[name])
+            return 0.0 if one is None else _virtual(one) if virtual else one.seconds
+
+        return {name: [length(name, one) for one in ladder] for name, ladder in self.treatments.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON."""

@@ -23,7 +23,7 @@ from ..designs.words import named
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_actions = PLACES.actions  # saves one look-up at each place
+_actions, _ends = PLACES.actions, PLACES.ends  # saves one look-up at each place
 __all__ = ["Factor", "check_name", "delay", "factor"]
 
 
@@ -44,14 +44,14 @@ class Factor:
     def __enter__(self) -> None:
         if _actions:
             PLACES.enter(self.name)
-            if (timer := PLACES.timer) is not None:  # another thread may end the counting
-                timer.enter(self.name)
+            if (follower := PLACES.timer or _ends.get(self.name)) is not None:  # another thread may end the counting
+                follower.enter(self.name)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if _actions and (timer := PLACES.timer) is not None:
-            timer.leave(self.name)
+        if _actions and (follower := PLACES.timer or _ends.get(self.name)) is not None:
+            follower.leave(self.name)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         if loop_name(function):

@@ -7,12 +7,13 @@
     Cell()          "cell"            takes and refills a cell that all processors share
     Message()       "message"         writes a word to a cell of the next processor
     Buffer(nbytes)  "buffer:64KiB"    takes a buffer, touches its pages and gives it back
-    Share(percent)  "20%"             Busy for this share of the time of one pass of the place; in experiments only
+    Share(percent)  "20%"             Busy for this share of the mean time of a pass of the place; in experiments only
+    Stretch(percent)  "stretch:20%"   keeps the CPU busy, at the end of each pass, for this share of its time
 
-All treatments work in Python and in compiled loops. Busy, Work, Lock and Buffer run the same machine code in both. In
-Python, these four keep the interpreter lock meanwhile, as slower Python code would. Cell and Message need a machine:
-outside its programs they do what Lock does. In its programs, a compiled loop calls back into Python for them, which
-takes about a microsecond and the interpreter lock.
+All treatments except Stretch work in Python and in compiled loops. Busy, Work, Lock and Buffer run the same machine
+code in both. In Python, these four keep the interpreter lock meanwhile, as slower Python code would. Cell and Message
+need a machine: outside its programs they do what Lock does. In its programs, a compiled loop calls back into Python for
+them, which takes about a microsecond and the interpreter lock.
 
 On an emulated machine Busy, Work, Sleep, Lock and Buffer take virtual time, exactly the same at every place. Cell and
 Message carry out their cell operations there, step by step. In a loop over local data, which makes no steps, they take
@@ -31,12 +32,13 @@ from typing import Protocol
 
 import numpy as np
 
-from smp._runtime.loops.place_actions import BUFFER, BUSY, CALL, LOCK, SLEEP, WORK
+from smp._runtime.loops.place_actions import BUFFER, BUSY, CALL, LOCK, SLEEP, STRETCH, WORK
 from smp._runtime.loops.places import PLACES, Order
 
 from .counting import Met
 from .factors import check_name
 from .site import Site
+from .stretching import Stretched
 
 _VIRTUAL_UNIT, _VIRTUAL_LOCK, _VIRTUAL_BYTES = 4, 16, 10  # ns of a unit; ns of two locked instructions; bytes per ns
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -185,8 +187,35 @@ class Buffer(_Unforeseen):
 
 
 @dataclass(frozen=True)
+class Stretch(_Unforeseen):
+    """At the end of each pass of a place, keep the CPU busy for a share of the time that this pass took.
+
+    So long passes are delayed for longer than short ones, as in slow motion. The time of a pass includes waiting, and
+    inner places without their delays. A point of `delay` has no end, so nothing happens there.
+
+    On the host a pass that the system interrupts is delayed for that time, too. Where other programs do so, `Share` of
+    the mean time gives results with less noise.
+    """
+
+    percent: float
+
+    def __post_init__(self) -> None:
+        _check_share("Stretch", self.percent)
+
+    def __str__(self) -> str:
+        return f"stretch:{self.percent:.12g}%"
+
+    def order(self, site: Site | None) -> Order:
+        return Order(STRETCH, 0, 0, end=Stretched(self.percent / 100))
+
+    def mean(self, name: str, met: Met) -> float:
+        """Return the mean seconds of a delay, given the counts of the place; ValueError if no time was measured."""
+        return self.percent / 100 * _mean_pass(self, name, met)
+
+
+@dataclass(frozen=True)
 class Share(_Unforeseen):
-    """Keep the CPU busy for a share of the time that a pass of the place takes.
+    """Keep the CPU busy for a share of the mean time that a pass of the place takes.
 
     It delays each place in proportion, for programs whose places take times of different orders of magnitude. Only an
     experiment can use it, because it counts the places in a run first.
@@ -195,9 +224,7 @@ class Share(_Unforeseen):
     percent: float
 
     def __post_init__(self) -> None:
-        _check("Share", self.percent, "percent", 1e6)
-        if not self.percent:
-            raise ValueError("a share of 0% is not a treatment: take more")
+        _check_share("Share", self.percent)
 
     def __str__(self) -> str:
         return f"{self.percent:.12g}%"
@@ -224,15 +251,10 @@ class Share(_Unforeseen):
         ValueError
             If no time was measured in the place.
         """
-        if not met.inside > 0:
-            raise ValueError(
-                f"{self} of the time in {name!r} is not a delay, because no time was measured there: it is a point of "
-                "delay(...), or takes no time; enclose its code in factor(...), or give a length, such as 10us"
-            )
-        return Busy(round(max(self.percent / 100 * met.inside / met.passes, least) * 1e9))
+        return Busy(round(max(self.percent / 100 * _mean_pass(self, name, met), least) * 1e9))
 
 
-FORMS = "10us, 20%, work:10, sleep:1ms, lock, cell, message, buffer:64KiB"
+FORMS = "10us, 20%, stretch:20%, work:10, sleep:1ms, lock, cell, message, buffer:64KiB"
 
 
 def treatment(text: str) -> Treatment:
@@ -254,8 +276,8 @@ def treatment(text: str) -> Treatment:
         return plain[amount]
     if kind in ("", "busy") and (found := re.fullmatch(_NUMBER + "(ns|us|ms|s)", amount)):
         return Busy(round(float(found[1]) * _SECONDS[found[2]] * 1e9))
-    if not kind and (found := re.fullmatch(_NUMBER + "%", amount)):
-        return Share(float(found[1]))
+    if kind in ("", "stretch") and (found := re.fullmatch(_NUMBER + "%", amount)):
+        return (Stretch if kind else Share)(float(found[1]))
     if kind == "sleep" and (found := re.fullmatch(_NUMBER + "(ns|us|ms|s)", amount)):
         return Sleep(float(found[1]) * _SECONDS[found[2]])
     if kind == "work" and amount.isdecimal():
@@ -291,6 +313,22 @@ def _check(kind: str, number: float, unit: str, most: float) -> None:
         raise TypeError(f"{kind} takes a {'whole ' if whole else ''}number of {unit}, not {number!r}")
     if not (0 <= number <= most and math.isfinite(number)):
         raise ValueError(f"{kind} takes 0 to {most:,.0f} {unit}, not {number!r}")
+
+
+def _check_share(kind: str, percent: float) -> None:
+    _check(kind, percent, "percent", 1e6)
+    if not percent:
+        raise ValueError("a share of 0% is not a treatment: take more")
+
+
+def _mean_pass(one: Share | Stretch, name: str, met: Met) -> float:
+    """Return the mean seconds of a pass."""
+    if not met.inside > 0:
+        raise ValueError(
+            f"{one} of the time in {name!r} is not a delay, because no time was measured there: it is a point of "
+            "delay(...), or takes no time; enclose its code in factor(...), or give a length, such as 10us"
+        )
+    return met.inside / met.passes
 
 
 def _timed(name: str) -> int:
