@@ -216,7 +216,8 @@ def test_auto_takes_vectors_for_all_but_short_arrays_and_narrow_ranges(
         (rng.random(short - 1), []),
         (rng.random(short), [1]),
         (rng.random(1 << 19), [2]),
-        (np.zeros(1 << 19), [2]),
+        (np.tile([1.0, 0.0], 1 << 18), [2]),
+        (np.arange(1 << 19), []),  # copied
         (rng.integers(0, 1000, 1 << 20), []),  # counted
     ):
         taken.clear()

@@ -206,7 +206,10 @@ def sort_by_vectors(keys: Keys, out: Keys, streams: int) -> None:
 
 def _is_same(keys: Keys, place: Keys) -> bool:
     return keys is place or (
-        keys.ctypes.data == place.ctypes.data and keys.strides == place.strides and keys.dtype == place.dtype
+        np.may_share_memory(keys, place)  # the addresses take longer
+        and keys.ctypes.data == place.ctypes.data
+        and keys.strides == place.strides
+        and keys.dtype == place.dtype
     )
 
 
@@ -219,10 +222,20 @@ def sort_in_place(keys: Keys, streams: int) -> None:
     streams : int
         Number of streams.
     """
+    if keys.nbytes <= CHUNK_BYTES:
+        _sort_alone(keys, 0, len(keys))
+        return
     parts = _Parts(keys)
     for low, high in _split_together(keys, streams):
         parts.put(low, high)
-    side_by_side(*[parts.sort] * (streams if len(keys) * keys.itemsize > CHUNK_BYTES else 1))
+    side_by_side(*[parts.sort] * streams)
+
+
+def _sort_alone(keys: Keys, low: int, high: int) -> None:
+    """Sort the keys between two places, on one stream."""
+    left = np.empty((_MOST_LEFT, 2), np.int64)
+    for a, b in left[: sort_part(keys, low, high, left)].tolist():
+        keys[a:b].sort()
 
 
 def _split_together(keys: Keys, streams: int) -> list[Range]:
@@ -333,6 +346,4 @@ class _Parts:
                 break
             self.put(middle, high)
             high = middle
-        left = np.empty((_MOST_LEFT, 2), np.int64)
-        for a, b in left[: sort_part(keys, low, high, left)].tolist():
-            keys[a:b].sort()
+        _sort_alone(keys, low, high)
