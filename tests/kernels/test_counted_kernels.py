@@ -18,6 +18,7 @@ from smp.kernels.grids import blocked, by_blocks, red_black
 from smp.kernels.lists import fast, helman_jaja, lists, reid_miller, sampling, serial, sublists, wyllie
 from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
+from smp.kernels.sorting import sampling as key_sampling
 from smp.kernels.sorting.by_vectors import in_place
 
 ALEWIFE = smp.machines.load("alewife")
@@ -72,6 +73,8 @@ def cases() -> Iterator[Case]:
     yield in_place.split_block, (images.copy(), 0, N, np.uint64(1 << 31))
     yield in_place.exchange, (images.copy(), 0, N // 2, N // 2)
     yield in_place.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
+    yield key_sampling._estimate, (np.sort(images), 1e6, np.empty(4))
+    yield key_sampling._fewness, (100.0,)
     yield keys._to_images, (images, rule, np.empty(N, np.uint64))
     yield keys._to_bits, (images, rule, np.empty(N, np.uint64))
 

@@ -29,7 +29,9 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_RANKING = 1 << 20
 """Bytes of keys from which "auto" may take parts instead of NumPy's argsort."""
-WORTH_VECTORS = 1 << 15
+WORTH_COUNTING = 1 << 18
+"""Bytes of integers from which "auto" may take counting, on one stream."""
+WORTH_VECTORS = 1 << 13
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
@@ -61,14 +63,15 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     sample : ndarray of shape (s,), optional
         Some of the keys, ascending, if they have already been looked at.
     """
-    if _may_pay(keys, WORTH_HALVING, streams, algorithm):
+    pays, may_count = _may_pay(keys, WORTH_HALVING, streams, algorithm), _may_count(keys, algorithm)
+    if pays or may_count:
         sample = look(keys).sample if sample is None else sample
-        if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
+        if may_count and _counted(keys, sample, out, streams, algorithm):
             return
-        if vectors.beat_numpy() and algorithm in ("auto", "counting"):
+        if pays and vectors.beat_numpy() and algorithm in ("auto", "counting"):
             sort_by_vectors(keys, out, streams)
             return
-        move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm)
+        move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm) if pays else None
         if move:
             _sort_parts(keys, out, streams, move)
             return
@@ -159,6 +162,12 @@ def _may_pay(keys: Keys, least: int, streams: int, algorithm: str) -> bool:
     if algorithm in ("halves", "partition", "counting"):
         return 0 < len(keys) <= MOST_KEYS
     return algorithm == "auto" and streams > 1 and keys.nbytes >= least and len(keys) <= MOST_KEYS
+
+
+def _may_count(keys: Keys, algorithm: str) -> bool:
+    if algorithm == "counting":
+        return 0 < len(keys) <= MOST_KEYS
+    return algorithm == "auto" and keys.dtype.kind != "f" and keys.nbytes >= WORTH_COUNTING and len(keys) <= MOST_KEYS
 
 
 def _scale(sample: Keys, algorithm: str) -> Scale | None:

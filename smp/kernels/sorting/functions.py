@@ -34,10 +34,11 @@ from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, argsort_fast, repeats,
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .programs import ProgramRequest, program_library
+from .sampling import direction
 
 ARGSORTS = ("auto", "numpy", "partition")
 HERE = (*ARGSORTS, "vectors", "halves", "counting")
-LEAST = 1 << 16
+LEAST = 1 << 14
 """Bytes of keys below which NumPy sorts them, whatever a calibration has found: even to ask for it would take time."""
 _NATIVE = frozenset(DTYPES)
 
@@ -170,6 +171,8 @@ def argsort(
         return np.argsort(keys).astype(np.int64, copy=False)
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
+    if algorithm == "auto" and (way := direction(given)):
+        return np.arange(len(given), dtype=np.int64)[::way].copy()
     streams = threads or streams_for(machine)
     if algorithm == "auto" and given.nbytes >= LEAST and len(given) <= MOST_KEYS:
         library = argsort_library(given.dtype, streams)
@@ -231,7 +234,12 @@ def _count(keys: Keys, out: Keys, streams: int) -> None:
 
 
 def _sort(keys: Keys, out: Keys, streams: int) -> None:
-    """Sort with the form that the models choose, or else the rule."""
+    """Sort with the form that the models choose, or else the rule; keys in order are only copied."""
+    if way := direction(keys):
+        if way < 0 or keys is not out:
+            given = keys[::way]
+            np.copyto(out, given.copy() if np.may_share_memory(keys, out) else given)
+        return
     if keys.nbytes >= LEAST and len(keys) <= MOST_KEYS:
         library = sort_library(keys.dtype, streams)
         if library.models and len(keys) >= library.worth:

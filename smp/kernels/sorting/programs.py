@@ -27,7 +27,7 @@ from ..in_process import streams_for
 from .data import LOOPS, sort_data
 from .forms import FORMS
 from .keys import Keys
-from .sampling import distinct_bits, look, rare_share
+from .sampling import figures, look
 
 KINDS = ("int32", "int64")
 NARROW = 12
@@ -63,8 +63,8 @@ class ProgramRequest:
         n = len(self.keys)
         if not n:
             return 0.0, 1.0, 0.0, 0.0
-        sample = look(self.keys).sample
-        return float(n), float(self.span), distinct_bits(sample), rare_share(sample, n)
+        found = figures(look(self.keys).sample, n)
+        return float(n), float(self.span), found.bits, found.rare
 
     def run(self, algorithm: str, **keywords: Any) -> Keys:
         """Copy the keys into shared memory, run a program, copy them back, and return the array with the result."""

@@ -17,11 +17,14 @@ Nonparametric estimation of Shannon's index of diversity, for the entropy.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from smp import local
 
 from .keys import Keys
 
@@ -31,6 +34,10 @@ KEYS_FOR_ONE = 1024
 """Number of keys to be sorted for each one looked at, between these bounds."""
 FEW, OCTAVES = 384, 0.8
 """Number of equal keys at which NumPy's sort changes its method, and the number of doublings over which it changes."""
+
+
+FIRST, AT_ONCE = 8, 8192
+"""Number of the first keys, which in most arrays run neither way, and of those that are then compared at once."""
 
 
 class Look(NamedTuple):
@@ -48,6 +55,30 @@ class Look(NamedTuple):
     order: float
 
 
+class Figures(NamedTuple):
+    """Statistics of keys, estimated from a sample.
+
+    Attributes
+    ----------
+    entropy : float
+        Entropy of the sample in bits, which is log2 of its length if no two keys are equal.
+    bits : float
+        Entropy of all keys in bits: log2 of the number of different keys, if all are equally frequent. From 0 to
+        2 log2(s) + 1, which is the result for a sample of s keys that all differ.
+    rare : float
+        Share of the keys that occur fewer than about `FEW` times each. NumPy's sort takes such keys through to its last
+        step, and finishes with more frequent ones at once.
+    uneven : float
+        From 0, if all keys are equally often in the sample, to 1: 1 minus Pielou's evenness, which is the share by
+        which the entropy falls short of that of as many different keys, all equally frequent.
+    """
+
+    entropy: float
+    bits: float
+    rare: float
+    uneven: float
+
+
 def look(keys: Keys) -> Look:
     """Look at some of the keys and at the neighbour of each.
 
@@ -58,17 +89,38 @@ def look(keys: Keys) -> Look:
 
     Notes
     -----
-    Takes about 10 us for a sample of 256 and 30 us for 1024, mostly for memory that is not in a cache.
+    Takes about 6 us for a sample of 256 and 20 us for 1024, and several times as long if the keys are in no cache.
     """
     n = len(keys)
     count = min(LARGEST, max(SMALLEST, n // KEYS_FOR_ONE))
-    places = (_anywhere(count) * n).astype(np.int64)
-    some = keys[places]
-    following = keys[np.minimum(places + 1, n - 1)]
+    places = (_anywhere(count) * (n - 1)).astype(np.int64)
+    some, following = keys.take(places), keys.take(places + 1 if n > 1 else places)
     up, down = np.count_nonzero(some <= following), np.count_nonzero(some >= following)
     sample = some if some.dtype.isnative else some.astype(some.dtype.newbyteorder("="))
     sample.sort()
-    return Look(sample, max(0.0, 2.0 * max(up, down) / count - 1.0))
+    return Look(sample, max(0.0, 2.0 * int(max(up, down)) / count - 1.0))
+
+
+def direction(keys: Keys) -> int:
+    """Return 1 if keys ascend already, -1 if they descend, 0 if they do neither or contain a NaN.
+
+    Notes
+    -----
+    Keys in no order take less than a microsecond. Keys that run one way take 0.2 to 0.4 ns each, until one does not.
+    """
+    first = keys[:FIRST].tolist()
+    agrees: np.ufunc
+    if all(a <= b for a, b in itertools.pairwise(first)):
+        agrees, way = np.less_equal, 1
+    elif all(a >= b for a, b in itertools.pairwise(first)):
+        agrees, way = np.greater_equal, -1
+    else:
+        return 0
+    for start in range(0, len(keys) - 1, AT_ONCE):
+        stop = min(start + AT_ONCE, len(keys) - 1)
+        if not agrees(keys[start:stop], keys[start + 1 : stop + 1]).all():
+            return 0
+    return way
 
 
 @functools.cache
@@ -77,58 +129,34 @@ def _anywhere(count: int) -> NDArray[np.float64]:
     return np.sort(np.random.default_rng(count).random(count))
 
 
-def entropy(sample: Keys) -> float:
-    """Return the entropy of a sorted sample in bits, which is log2 of its length if no two keys are equal."""
-    return _entropy(_runs(sample))
-
-
-def distinct_bits(sample: Keys) -> float:
-    """Return the estimated entropy of all keys in bits: log2 of the number of different keys, if equally frequent.
+def figures(sample: Keys, n: int) -> Figures:
+    """Return the statistics of n keys, estimated from a sample of them.
 
     Parameters
     ----------
     sample : ndarray of shape (s,)
-        Some of the keys, ascending.
+        Some of the keys, ascending, in native byte order.
+    n : int
 
-    Returns
-    -------
-    float
-        From 0 to 2 log2(s) + 1, which is the result for a sample in which no two keys are equal.
+    Notes
+    -----
+    If a sample contains f keys once and g keys twice, then each of those f keys is expected to occur 2 g / f times
+    among as many keys as the sample has (Good, Turing).
 
     Examples
     --------
     >>> keys = np.random.default_rng(0).integers(0, 4096, 1024)
-    >>> round(distinct_bits(np.sort(keys)))
+    >>> round(figures(np.sort(keys), 10**6).bits)
     12
     """
-    runs = _runs(sample)
-    single = int(np.count_nonzero(runs == 1)) / len(sample)  # probability of a key that is not in the sample
-    return _entropy(runs) - single * math.log2(max(1 - single, 0.5 / len(sample)))
+    found = np.empty(4)
+    _estimate(sample.view(f"u{sample.itemsize}"), float(n), found)  # of two sizes, so two loops are compiled
+    return Figures(*found.tolist())
 
 
-def unevenness(sample: Keys) -> float:
-    """Return how far a sorted sample is from having all its keys equally often, from 0 to 1.
-
-    This is 1 minus Pielou's evenness: the share by which the entropy falls short of that of as many different keys, all
-    equally frequent.
-    """
-    runs = _runs(sample)
-    return 1 - _entropy(runs) / math.log2(len(runs)) if len(runs) > 1 else 0.0
-
-
-def rare_share(sample: Keys, n: int) -> float:
-    """Return the estimated share of n keys that occur fewer than about `FEW` times each.
-
-    NumPy's sort takes such keys through to its last step, and finishes with more frequent ones at once.  If a sample
-    contains f keys once and g keys twice, then each of those f keys is expected to occur 2 g / f times among as many
-    keys as the sample has (Good, Turing).
-    """
-    runs = _runs(sample)
-    once, twice = int(np.count_nonzero(runs == 1)), int(np.count_nonzero(runs == 2))
-    equals = runs * (n / len(sample))
-    equals[runs == 1] *= 2 * twice / max(1, once)
-    few = np.clip((math.log2(FEW) - np.log2(np.maximum(equals, 1))) / OCTAVES + 0.5, 0, 1)
-    return float(runs @ few) / len(sample)
+def entropy(sample: Keys) -> float:
+    """Return the entropy of a sorted sample in bits; see `Figures`."""
+    return figures(sample, len(sample)).entropy
 
 
 def share_below(sample: Keys) -> float:
@@ -136,16 +164,36 @@ def share_below(sample: Keys) -> float:
     return int(np.count_nonzero(sample < sample[len(sample) // 2])) / len(sample)
 
 
-def _runs(sample: Keys) -> NDArray[np.int64]:
-    """Return how often each key occurs in a sorted sample."""
-    ends = np.flatnonzero(sample[1:] != sample[:-1])
-    runs = np.empty(len(ends) + 1, np.int64)
-    runs[:-1], runs[-1] = ends, len(sample) - 1
-    runs[1:] -= ends
-    runs[0] += 1
-    return runs
+@local
+def _estimate(sample: NDArray[Any], n: float, found: NDArray[np.float64]) -> None:
+    """Store entropy, bits, rare and uneven of a sample, of which equal keys have the same bits."""
+    size = len(sample)
+    different, once, twice, logs, few = 0, 0, 0, 0.0, 0.0
+    start = 0
+    for i in range(1, size + 1):
+        if i < size and sample[i] == sample[start]:
+            continue
+        run = i - start
+        start = i
+        different += 1
+        if run == 1:
+            once += 1
+        else:
+            twice += run == 2
+            logs += run * math.log2(run)
+            few += run * _fewness(run * n / size)
+    whole = math.log2(size)
+    entropy = whole - logs / size
+    if once:
+        few += once * _fewness(2 * twice / once * n / size)
+    single = once / size  # probability of a key that is not in the sample
+    found[0] = entropy
+    found[1] = entropy - single * math.log2(max(1 - single, 0.5 / size))
+    found[2] = few / size
+    found[3] = 1 - entropy / math.log2(different) if different > 1 else 0.0
 
 
-def _entropy(runs: NDArray[np.int64]) -> float:
-    count = int(runs.sum())
-    return math.log2(count) - float(runs @ np.log2(runs)) / count
+@local
+def _fewness(equals: float) -> float:
+    """Return 1 for few equal keys, 0 for many, and a value in between around `FEW`."""
+    return min(1.0, max(0.0, (math.log2(FEW) - math.log2(max(equals, 1.0))) / OCTAVES + 0.5))
