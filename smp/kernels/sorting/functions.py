@@ -62,15 +62,16 @@ def sort(
         processors.  By default the machine of the enclosing ``with`` block.  Without one, the fast forms use all CPUs,
         and a program runs on a machine that is opened for the call.
     algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting", "radix", "sample", "column", "program"}
-        "auto" is "numpy" for few keys.  For more, models of this machine choose among "numpy", "counting" and the
-        others that run in this process: "vectors" on AMD's Zen 4, else "halves" and "partition".  They
-        predict the fastest from the number of keys and a look at up to 1024 of them.  ``python -m smp.microbench
-        --calibrate`` makes them, and determines from which number of keys on they are worth asking.
+        "auto" is "numpy" for few keys, and a copy for keys that ascend or descend already.  For others, models of this
+        machine choose among "numpy", "counting" and the others that run in this process: "vectors" on AMD's Zen 4, else
+        "halves" and "partition".  They predict the fastest from the number of keys and a look at up to 1024 of them.
+        ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
+        asking.
 
-        Without models, "auto" follows a rule.  From 3 MiB of keys on, it is "counting" if the range of a sample is
-        narrow.  On AMD's Zen 4, it is "numpy" below 32 KiB, and otherwise "vectors".  On other CPUs, it is
-        "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few clusters.
-        Otherwise it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
+        Without models, "auto" follows a rule.  From 256 KiB of integers on, it is "counting" if the range of a sample
+        is narrow.  On AMD's Zen 4, it is "numpy" below 8 KiB, and otherwise "vectors".  On other CPUs, it is "numpy"
+        below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few clusters.  Otherwise it
+        is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -142,7 +143,8 @@ def argsort(
     keys, machine, threads
         As for `sort`.
     algorithm : {"auto", "numpy", "partition"}
-        "auto" is "numpy" for few keys: without models, below 1 MiB.  For more, it chooses by models, as `sort` does.
+        "auto" is "numpy" for few keys: without models, below 1 MiB.  Keys that ascend or descend already have their
+        order at once.  For others, it chooses by models, as `sort` does.
         Without models, it is "partition" on more than one CPU, unless a sample has few distinct keys or most of them in
         a few clusters.
 
