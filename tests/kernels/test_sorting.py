@@ -473,4 +473,5 @@ def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkey
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < most * keys.size * keys.itemsize
+    copied = algorithm == "argsort" and layout != "plain"
+    assert peak < (most + copied) * keys.size * keys.itemsize
