@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..fast import LEAST_BITS, MOST_KEYS, parts_for
+from ..fast import LEAST_BITS, MOST_KEYS, STREAM_BYTES, parts_for
 from ..keys import Keys
 from ..parts import CELLS, Numbers, Scale, count_cells, each_part, partition, scale_of
 from ..sampling import entropy, look
 from .packed import argsort_packed
 
-WORTH_PACKING = 2048
+WORTH_PACKING = 1536
 """Number of keys from which "auto" packs them."""
+WORD = 8
+"""Bytes of a word, of which each stream has at least `STREAM_BYTES` if "auto" chooses."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
 MOST_TOGETHER = 0.25
@@ -40,6 +42,7 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
     if algorithm == "auto":
         algorithm = "packed" if len(keys) >= WORTH_PACKING else "numpy"
         looks = WORTH_PARTING <= len(keys) <= MOST_KEYS
+        streams = min(streams, max(1, WORD * len(keys) // STREAM_BYTES))
     else:
         looks = algorithm == "partition"
     if algorithm == "numpy" or not 0 < len(keys) <= MOST_KEYS:

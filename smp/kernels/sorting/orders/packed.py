@@ -72,7 +72,6 @@ def argsort_packed(keys: Keys, streams: int) -> Numbers:
     """
     n, plain = len(keys), keys if is_plain(keys) else np.array(keys, keys.dtype.newbyteorder("="))
     bits, rule = plain.view(unsigned(plain.dtype)), rule_of(plain.dtype)
-    streams = min(streams, max(1, 8 * n // STREAM_BYTES))
     packing = packing_of(bits, rule, streams)
     if packing is None:
         return np.arange(n)
