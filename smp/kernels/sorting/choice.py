@@ -145,6 +145,7 @@ def libraries(streams: int | None = None) -> list[Library]:
     return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
 
 
+@functools.cache
 def _kind(dtype: np.dtype[Any]) -> str:
     return ("float" if dtype.kind == "f" else "int") + str(8 * dtype.itemsize)
 
