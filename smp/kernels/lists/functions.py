@@ -194,11 +194,13 @@ def _checked(successor: ArrayLike) -> Nodes:
 
 def _runs_here(algorithm: str, n: int, threads: int | None) -> bool:
     """Return True if an algorithm runs in this process; every algorithm does if there are no nodes."""
-    known = dict.fromkeys((*_HERE, *FORMS, "program"))
-    if algorithm not in known:
+    here = algorithm in _HERE
+    if not (here or algorithm in FORMS or algorithm == "program"):
+        known = dict.fromkeys((*_HERE, *FORMS, "program"))
         raise ValueError(f"unknown algorithm {algorithm!r}; choose one of {', '.join(known)}")
-    check_threads(threads, f"algorithm={algorithm!r}", algorithm in _HERE, algorithm == "serial")
-    return algorithm in _HERE or n == 0
+    if threads is not None:
+        check_threads(threads, f"algorithm={algorithm!r}", here, algorithm == "serial")
+    return here or n == 0
 
 
 def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool, threads: int | None) -> Nodes:
