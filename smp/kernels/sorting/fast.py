@@ -29,8 +29,8 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_RANKING = 1 << 20
 """Bytes of keys from which "auto" may take parts instead of NumPy's argsort."""
-WORTH_COUNTING, KEYS_OF_A_GLANCE = 1 << 14, 16
-"""Bytes of integers from which "auto" may take counting, and how many keys show whether their range may be narrow."""
+KEYS_OF_A_GLANCE = 16
+"""Number of keys that show whether their range may be narrow."""
 WORTH_VECTORS = 1 << 13
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
@@ -106,10 +106,18 @@ def repeats(keys: Keys) -> bool:
     return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
 
 
+def worth_a_glance(by_vectors: bool) -> int:
+    """Return the bytes of keys from which "auto" sees whether they are in order, or integers of a narrow range.
+
+    Where vectors do not beat NumPy, NumPy's sort takes about as long as they do here, so that a glance costs more.
+    """
+    return 1 << 14 if by_vectors else 1 << 18
+
+
 def is_narrow(keys: Keys) -> bool:
     """Return True if counting may pay for a short array: for integers of which a few show a narrow range."""
     n = len(keys)
-    if keys.dtype.kind == "f" or keys.nbytes < WORTH_COUNTING or n > MOST_KEYS:
+    if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(vectors.beat_numpy()) or n > MOST_KEYS:
         return False
     some = keys[:: n // KEYS_OF_A_GLANCE].tolist()
     return (max(some) - min(some)) * KEYS_A_COUNTER <= n and len(set(some)) > len(some) // 2

@@ -30,7 +30,7 @@ from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, argsort_fast, repeats, sort_fast
+from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, argsort_fast, repeats, sort_fast, worth_a_glance
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .programs import ProgramRequest, program_library
@@ -40,9 +40,6 @@ ARGSORTS = ("auto", "numpy", "partition")
 HERE = (*ARGSORTS, "vectors", "halves", "counting")
 LEAST = 1 << 14
 """Bytes of keys below which NumPy sorts them, whatever a calibration has found: even to ask for it would take time."""
-WORTH_A_GLANCE = 1 << 18
-"""Bytes of keys from which it is seen whether they are in order or of a narrow range, where NumPy sorts as fast as
-vectors do."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -197,7 +194,7 @@ def _is_short(
         return True
     if library is sort_library and vectors.beat_numpy():
         return False
-    if keys.nbytes >= WORTH_A_GLANCE:
+    if keys.nbytes >= worth_a_glance(False):
         return False
     return keys.nbytes < LEAST or len(keys) < library(keys.dtype, streams_for(machine)).worth
 
