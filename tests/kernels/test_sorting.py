@@ -18,11 +18,12 @@ import smp
 from smp.kernels import in_process
 from smp.kernels.sorting import counting, fast, parts
 from smp.kernels.sorting.counting import range_around, sort_by_counting
-from smp.kernels.sorting.fast import argsort_fast, entropy, repeats, sort_fast
+from smp.kernels.sorting.fast import entropy, repeats, sort_fast
 from smp.kernels.sorting.forms import FORMS as PROGRAMS
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.halves import halve, pivot_of
 from smp.kernels.sorting.keys import DTYPES
+from smp.kernels.sorting.orders.fast import argsort_fast
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
 from smp.kernels.sorting.parts import partition as move_all
 
@@ -99,7 +100,7 @@ def test_keys_are_sorted_as_numpy_sorts_them(dtype: np.dtype[Any], algorithm: st
     out = np.empty(len(keys), dtype)
     sort_fast(keys, out, streams, algorithm)
     np.testing.assert_array_equal(out, np.sort(keys))
-    assert_order(argsort_fast(keys, streams, algorithm), keys)
+    assert_order(argsort_fast(keys, streams, "numpy" if algorithm == "halves" else algorithm), keys)
     np.testing.assert_array_equal(keys, before)
 
 
@@ -203,7 +204,7 @@ def test_out_may_be_any_array(algorithm: str, kind: str) -> None:
             [1.5, 2.5],
             {"algorithm": "quick"},
             ValueError,
-            "unknown algorithm 'quick'; choose one of auto, numpy, partition, vectors",
+            "unknown algorithm 'quick'; choose one of auto, numpy, vectors, halves, partition",
         ),
         ([[1, 2]], {}, ValueError, r"one-dimensional array, not one of shape \(1, 2\)"),
         (7, {}, ValueError, r"shape \(\)"),
@@ -230,7 +231,7 @@ def test_invalid_arguments_are_refused(
 
 
 def test_argsort_refuses_programs() -> None:
-    with pytest.raises(ValueError, match=r"unknown algorithm 'radix'; choose one of auto, numpy, partition$"):
+    with pytest.raises(ValueError, match=r"unknown algorithm 'radix'; choose one of auto, numpy, packed, partition$"):
         argsort([1], algorithm="radix")
 
 
@@ -445,7 +446,7 @@ def test_the_largest_part_is_taken_first_and_each_part_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "most"), [("auto", 1.2), ("partition", 1.2), ("counting", 1.2), ("in place", 1.2), ("argsort", 3.2)]
+    ("algorithm", "most"), [("auto", 1.2), ("partition", 1.2), ("counting", 1.2), ("in place", 1.2), ("argsort", 2.2)]
 )
 @pytest.mark.parametrize("layout", ["plain", "other byte order"])
 def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,7 +475,8 @@ def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkey
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < most * keys.size * keys.itemsize
+    copied = algorithm == "argsort" and layout != "plain"
+    assert peak < (most + copied) * keys.size * keys.itemsize
 
 
 @pytest.mark.parametrize("dtype", [one for one in DTYPES if one.kind != "f"], ids=str)

@@ -1,4 +1,4 @@
-"""The fast forms of sort and argsort, on streams of the calling process, and the rule for when they pay.
+"""The fast forms of sort, on streams of the calling process, and the rule for when they pay.
 
     look        see `smp.kernels.sorting.sampling`: narrow range?  few distinct keys?  a scale that spreads them?
     counting    see `smp.kernels.sorting.counting`
@@ -27,8 +27,6 @@ from .sampling import entropy, look
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_RANKING = 1 << 20
-"""Bytes of keys from which "auto" may take parts instead of NumPy's argsort."""
 KEYS_OF_A_GLANCE = 16
 """Number of keys that show whether their range may be narrow."""
 WORTH_VECTORS = 1 << 13
@@ -84,23 +82,6 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     out.sort()
 
 
-def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
-    """Return the order that sorts keys; see `sort_fast`."""
-    scale = None
-    if _may_pay(keys, WORTH_RANKING, streams, algorithm):
-        scale = _scale(look(keys).sample if sample is None else sample, algorithm)
-    if not scale:
-        return np.argsort(keys).astype(np.int64, copy=False)
-    moved, order = np.empty(len(keys), keys.dtype.newbyteorder("=")), np.empty(len(keys), np.int64)
-
-    def sort_part(part: slice) -> None:
-        order[part] = order[part][np.argsort(moved[part])]
-
-    ends = partition(keys, scale, _parts(moved.nbytes + order.nbytes), streams, moved, order)
-    each_part(sort_part, ends, streams)
-    return order
-
-
 def repeats(keys: Keys) -> bool:
     """Return True if few of 64 keys differ; NumPy's sort is then so fast that a look at a sample would add to it."""
     return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
@@ -130,7 +111,7 @@ def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Ke
         plain = keys if is_plain(keys) else np.array(keys, keys.dtype.newbyteorder("="))
         return None if pivot is None else partial(halve, plain, pivot, streams)
     scale = _scale(sample, algorithm)
-    return None if scale is None else lambda into: partition(keys, scale, _parts(keys.nbytes), streams, into)
+    return None if scale is None else lambda into: partition(keys, scale, parts_for(keys.nbytes), streams, into)
 
 
 def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numbers]) -> None:
@@ -179,7 +160,8 @@ def _ranges(sample: Keys) -> Iterator[tuple[int, int]]:
             yield wide
 
 
-def _parts(octets: int) -> int:
+def parts_for(octets: int) -> int:
+    """Return the number of parts that keys, or keys with their numbers, are moved into."""
     return min(MOST_PARTS, octets // PART_BYTES + 2)
 
 
