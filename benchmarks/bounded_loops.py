@@ -19,10 +19,9 @@ import smp
 from smp._runtime.loops.atomics import compare_exchange_pair, exchange, pause, store_release
 from smp._runtime.memory.cells import Cells
 from smp.compiled import compare_exchange, fetch_add, load
-from smp.kernels import random_list
 from smp.kernels.grids.red_black import relax_rectangle
 from smp.kernels.grids.row_pair import VECTOR
-from smp.kernels.lists.fast import mark, random_starts, walk
+from smp.kernels.lists.fast import mark, walk
 from smp.kernels.sorting.by_vectors.in_place import split_block
 from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, has_vectors, sort_few
 from smp.kernels.sorting.counting import count
@@ -178,18 +177,27 @@ def moves() -> Loop:
 # Sweeps and lists.
 
 
+@smp.local
+def swept(grid: Words, times: int) -> float:
+    change = 0.0
+    for _ in range(times):
+        change += relax_rectangle(grid, 1, grid.shape[0] - 1, 1, grid.shape[1] - 1, 0, 0.25, 0.0)
+    return change
+
+
 def sweeps() -> Iterator[Loop]:
     """Yield the loops of relaxation; they differ in the columns, so the edges of the rows do not count."""
+    times = 20
     for dtype, columns in ((np.float64, (576, 320)), (np.float32, (1152, 640))):
         name, size = np.dtype(dtype).name, np.dtype(dtype).itemsize
-        acts = []
+        acts: list[Act] = []
         for each in columns:
             grid = placed(6 * each, dtype).reshape(6, each)
             grid[:] = np.random.default_rng(0).random(grid.shape)
-            args = (grid, 1, 5, 1, each - 1, 0, 0.25, 0.0)
-            acts.append(partial(relax_rectangle, *args))
-        part = Part("", relax_rectangle, args, "v?mulp[sd]", per_lane(size, 2))
-        yield Loop(f"sweep, {name}", "cell", (part,), tuple(acts), (1, -1), 2 * (columns[0] - columns[1]))
+            acts.append(partial(swept, grid, times))
+        part = Part("", relax_rectangle, (grid, 1, 5, 1, each - 1, 0, 0.25, 0.0), "v?mulp[sd]", per_lane(size, 2))
+        cells = times * 2 * (columns[0] - columns[1])  # half of those in four rows
+        yield Loop(f"sweep, {name}", "cell", (part,), tuple(acts), (1, -1), cells)
 
 
 @smp.stream
@@ -201,12 +209,13 @@ def walked(marked: Words, words: Words, seconds: Words, cursors: int, links: Wor
 
 
 def lists() -> Iterator[Loop]:
-    """Yield the loop of list ranking."""
+    """Yield the loop of list ranking; all sublists have the same length, so that all cursors walk to the end."""
     acts: list[Act] = []
-    for n in (6144, 2048):
-        successor = random_list(n).astype(np.int32)
-        head = int(np.setdiff1d(np.arange(n), successor)[0])
-        starts = random_starts(n, head, 0, sublists=64)
+    for n in (3072, 1024):
+        order = np.random.default_rng(0).permutation(n)
+        successor = np.empty(n, np.int32)
+        successor[order] = np.append(order[1:], order[-1])
+        starts = order[:: n // 64]
         words, seconds = successor.copy(), np.empty(len(starts), np.int64)
         mark(words, starts, seconds)
         marked, links = words.copy(), np.zeros((len(starts) + 1, 2), np.int64)
@@ -214,7 +223,7 @@ def lists() -> Iterator[Loop]:
         args = (words, seconds, 64, links, shared)
         acts += [partial(walked, marked, *args), partial(copied, marked.reshape(1, n), words)]
     part = Part("", walk, args, "prefetcht0", per_mark(1), without="call|lock")
-    yield Loop("walk along 64 sublists, int32", "node", (part,), tuple(acts), (1, -1, -1, 1), 4096)
+    yield Loop("walk along 64 sublists, int32", "node", (part,), tuple(acts), (1, -1, -1, 1), 2048)
 
 
 # Cells and single instructions.
