@@ -23,7 +23,7 @@ from smp.kernels.grids.red_black import relax_rectangle
 from smp.kernels.grids.row_pair import VECTOR
 from smp.kernels.lists.fast import mark, walk
 from smp.kernels.sorting.by_vectors.in_place import split_block
-from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, has_vectors, sort_few
+from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, has_vectors, sort_few, split_vector
 from smp.kernels.sorting.counting import count
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, move, scale_of
 from smp.microbench.sections.instruction.probe import add
@@ -283,6 +283,18 @@ def filled(out: Words, value: float, times: int) -> None:
             out[i] = value
 
 
+@smp.local
+def packed(source: Words, out: Words, pivot: Any, a: int, b: int, times: int) -> int:
+    """Split vectors of 16 keys, and store them at given distances, whatever the number of keys that come first."""
+    total = 0
+    for _ in range(times):
+        left, right = 0, len(out)
+        for at in range(0, len(source), 16):
+            total += split_vector(source, at, out, left, right, pivot)
+            left, right = left + a, right - b
+    return total
+
+
 def restored(loop: Callable[..., Any], words: Words, *args: Any) -> Act:
     """Return a call of a loop on words that are 0 before."""
 
@@ -326,3 +338,10 @@ def instructions() -> Iterator[Loop]:
         part = Part("", filled, (out, 1.0, 9), "v?movup", lambda marks: sum(lanes_of(line, 64) for line in marks))
         acts = tuple(partial(filled, out, 1.0, times) for times in (15, 5))
         yield Loop(name, "", (part,), acts, (1, -1), 10 * out.nbytes / 64)
+    source, target = random_keys(2048, np.uint32), placed(4096, np.uint32)
+    for name, steps in (("16 keys split, stored to whole lines", (16, 16)), ("16 keys split, stored anywhere", (9, 7))):
+        given = (source, target, np.uint32(1 << 31), *steps)
+        part = Part("", packed, (*given, 9), "vpexpand", per_mark(1))
+        both = tuple(partial(packed, *given, times) for times in (15, 5))
+        if has_vectors():
+            yield Loop(name, "", (part,), both, (1, -1), 10 * len(source) / 16)
