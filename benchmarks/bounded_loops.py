@@ -49,7 +49,6 @@ class Loop(NamedTuple):
     """A loop with its cycles, and calls that time it: the sum of their times with signs is that of some units."""
 
     name: str
-    unit: str
     parts: tuple[Part, ...]
     acts: tuple[Act, ...]
     signs: tuple[int, ...]
@@ -138,17 +137,17 @@ def sorting() -> Iterator[Loop]:
             acts += [partial(copied_and_split, sources, keys, pivot), partial(copied, sources, keys)]
         keys = random_keys(longer, dtype)
         part = Part("", split_block, (keys, 0, longer, pivot), "vpcompress", per_lane(size, 2))
-        yield Loop(f"split by a pivot, {name}", "key", (part,), tuple(acts), (1, -1, -1, 1), runs * (longer - shorter))
+        yield Loop(f"split by a pivot, {name}", (part,), tuple(acts), (1, -1, -1, 1), runs * (longer - shorter))
         few = MOST_VECTORS * VECTOR // size
         part = Part("", networks, (keys, few), "vpmin|vpmax", lambda marks, few=few: few)  # type: ignore[misc]
         both = tuple(partial(networks, placed(n, dtype), few) for n in (longer, shorter))
-        yield Loop(f"network of {few} keys, {name}", "key", (part,), both, (1, -1), longer - shorter)
+        yield Loop(f"network of {few} keys, {name}", (part,), both, (1, -1), longer - shorter)
     keys = np.random.default_rng(0).integers(0, CELLS, 4096).astype(np.uint32)
     few_counts, counts = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint32)
     looks = Part("looking at keys", count, (keys, 0, few_counts, counts), "vpmax", per_lane(8))
     counts_them = Part("counting them", count, (keys, 0, few_counts, counts), "incb", per_mark(1))
     longs: tuple[Act, ...] = tuple(partial(count, keys[:n], 0, few_counts, counts) for n in (4096, 1024))
-    yield Loop("counting, uint32 below 4096", "key", (looks, counts_them), longs, (1, -1), 3072)
+    yield Loop("counting, uint32 below 4096", (looks, counts_them), longs, (1, -1), 3072)
     yield moves()
 
 
@@ -171,7 +170,7 @@ def moves() -> Loop:
         Part("finding their cells", move, given, "vcvttp[sd]2", per_lane(8)),
         Part("moving them", move, given, "prefetchw", per_mark(1)),
     )
-    return Loop("moving keys to 128 parts, uint32", "key", parts, tuple(acts), (1, -1), 2048)
+    return Loop("moving keys to 128 parts, uint32", parts, tuple(acts), (1, -1), 2048)
 
 
 # Sweeps and lists.
@@ -197,7 +196,7 @@ def sweeps() -> Iterator[Loop]:
             acts.append(partial(swept, grid, times))
         part = Part("", relax_rectangle, (grid, 1, 5, 1, each - 1, 0, 0.25, 0.0), "v?mulp[sd]", per_lane(size, 2))
         cells = times * 2 * (columns[0] - columns[1])  # half of those in four rows
-        yield Loop(f"sweep, {name}", "cell", (part,), tuple(acts), (1, -1), cells)
+        yield Loop(f"sweep, {name}", (part,), tuple(acts), (1, -1), cells)
 
 
 @smp.stream
@@ -223,7 +222,7 @@ def lists() -> Iterator[Loop]:
         args = (words, seconds, 64, links, shared)
         acts += [partial(walked, marked, *args), partial(copied, marked.reshape(1, n), words)]
     part = Part("", walk, args, "prefetcht0", per_mark(1), without="call|lock")
-    yield Loop("walk along 64 sublists, int32", "node", (part,), tuple(acts), (1, -1, -1, 1), 2048)
+    yield Loop("walk along 64 sublists, int32", (part,), tuple(acts), (1, -1, -1, 1), 2048)
 
 
 # Cells and single instructions.
@@ -314,7 +313,7 @@ def of_cells(cells: Cells) -> Iterator[Loop]:
     )
     for name, loop, first, marked in pairs:
         part = Part("", loop, (first, 9, out), marked, per_mark(1), through_memory=True)
-        yield Loop(name, "pair", (part,), tuple(partial(loop, first, n, out) for n in (1500, 500)), (1, -1), 1000)
+        yield Loop(name, (part,), tuple(partial(loop, first, n, out) for n in (1500, 500)), (1, -1), 1000)
 
 
 def instructions() -> Iterator[Loop]:
@@ -332,16 +331,16 @@ def instructions() -> Iterator[Loop]:
     ):
         part = Part("", loop, (words, *args, 9), marked, per_mark(1), through_memory=True)
         acts = tuple(restored(loop, words, *args, n) for n in (1500, 500))
-        yield Loop(name, "", (part,), acts, (1, -1), 1000)
+        yield Loop(name, (part,), acts, (1, -1), 1000)
     for name, first in (("64 bytes stored to a line", 0), ("64 bytes stored across two lines", 1)):
         out = placed(2048, np.float64, first)
         part = Part("", filled, (out, 1.0, 9), "v?movup", lambda marks: sum(lanes_of(line, 64) for line in marks))
         acts = tuple(partial(filled, out, 1.0, times) for times in (15, 5))
-        yield Loop(name, "", (part,), acts, (1, -1), 10 * out.nbytes / 64)
+        yield Loop(name, (part,), acts, (1, -1), 10 * out.nbytes / 64)
     source, target = random_keys(2048, np.uint32), placed(4096, np.uint32)
     for name, steps in (("16 keys split, stored to whole lines", (16, 16)), ("16 keys split, stored anywhere", (9, 7))):
         given = (source, target, np.uint32(1 << 31), *steps)
         part = Part("", packed, (*given, 9), "vpexpand", per_mark(1))
         both = tuple(partial(packed, *given, times) for times in (15, 5))
         if has_vectors():
-            yield Loop(name, "", (part,), both, (1, -1), 10 * len(source) / 16)
+            yield Loop(name, (part,), both, (1, -1), 10 * len(source) / 16)

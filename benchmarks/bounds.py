@@ -46,10 +46,9 @@ class Cycle(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A loop that was measured: clocks of a unit, as quartiles, and its cycles."""
+    """A loop that was measured: clocks of a unit, as quartiles, and its cycles; none if one of them was not found."""
 
     name: str
-    unit: str
     clocks: list[float]
     cycles: list[Cycle]
 
@@ -82,8 +81,8 @@ def measured(loop: Loop, rounds: int) -> Found:
     times = rounds_of(lambda: None, acts, TIMES, rounds)
     addition = (times[:, 0] - times[:, 1]) / CHAIN
     clocks = times[:, 2:] @ np.array(loop.signs) / loop.units / addition
-    cycles = [cycle for cycle in map(cycle_of, loop.parts) if cycle]
-    return Found(loop.name, loop.unit, quartiles(clocks), cycles)
+    cycles = [cycle_of(part) for part in loop.parts]
+    return Found(loop.name, quartiles(clocks), [cycle for cycle in cycles if cycle] if all(cycles) else [])
 
 
 def all_measured(proc: smp.Processor, cells: Cells, rounds: int) -> tuple[list[Found], list[Found]]:
