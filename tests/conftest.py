@@ -10,6 +10,7 @@ import functools
 import gc
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +37,11 @@ os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 """A folder for the tests, so that no test reads or replaces the user's own profile or models."""
 os.environ["XDG_RUNTIME_DIR"] = os.devnull
 """No folder for claims of CPUs, because other tests keep machines open, also in other processes."""
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and not os.getenv("PYTHONPYCACHEPREFIX"):
+    # Hundreds of tests start programs, and each would compile the modules that it imports.
+    BYTECODE = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="smp-bytecode-")
+else:
+    BYTECODE = ""  # in the usual places, or where the first of several processes of this run has it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell that runs the tests in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests send it, and wait for its effect
 os.environ["COLUMNS"] = "100"
@@ -47,6 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("ordinary", max_examples=30)
     if "not slow" in config.option.markexpr:
         settings.load_profile("ordinary")
+
+
+def pytest_unconfigure() -> None:
+    """Remove the bytecode of programs that tests have started."""
+    if BYTECODE:
+        shutil.rmtree(BYTECODE, ignore_errors=True)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -284,8 +284,9 @@ def test_auto_takes_the_form_that_pays(
 
         return call
 
-    for least in ("WORTH_COUNTING", "WORTH_HALVING", "WORTH_PARTS"):
+    for least in ("WORTH_HALVING", "WORTH_PARTS"):
         monkeypatch.setattr(fast, least, 1)
+    monkeypatch.setattr(fast, "worth_a_glance", lambda by_vectors: 1)
     monkeypatch.setattr(fast, "partition", noted("partition", move_all))
     monkeypatch.setattr(fast, "sort_by_counting", noted("counting", sort_by_counting))
     keys = shapes(20_000)[shape]
@@ -452,8 +453,9 @@ def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkey
     """Peak memory in addition to the input, as a multiple of it; an order of uint32 keys has twice their size."""
     monkeypatch.setattr(fast, "PART_BYTES", 1 << 17)
     monkeypatch.setattr(parts, "_PIECE", 1 << 12)
-    for least in ("WORTH_COUNTING", "WORTH_HALVING", "WORTH_PARTS"):
+    for least in ("WORTH_HALVING", "WORTH_PARTS"):
         monkeypatch.setattr(fast, least, 1)
+    monkeypatch.setattr(fast, "worth_a_glance", lambda by_vectors: 1)
     n = 1 << 20
     spread = np.random.default_rng(0).integers(0, 10_000 if algorithm == "counting" else 1 << 32, n, np.uint32)
     keys = laid_out(spread, layout)
@@ -475,3 +477,33 @@ def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkey
         tracemalloc.stop()
     copied = algorithm == "argsort" and layout != "plain"
     assert peak < (most + copied) * keys.size * keys.itemsize
+
+
+@pytest.mark.parametrize("dtype", [one for one in DTYPES if one.kind != "f"], ids=str)
+@pytest.mark.parametrize("outlier", [None, "lowest", "highest"])
+def test_short_arrays_of_a_narrow_range_are_counted_unless_a_key_lies_elsewhere(
+    dtype: np.dtype[Any], outlier: str | None, without_vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, n = np.iinfo(dtype), 70_000
+    counted = []
+    monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or sort_by_counting(*args))
+    for lowest in (int(limits.min), int(limits.max) - 1000, 0):
+        keys = (np.random.default_rng(1).integers(0, 1000, n).astype(np.uint64) + np.uint64(lowest % 2**64)).astype(
+            dtype
+        )
+        if outlier:
+            keys[17] = limits.max if outlier == "highest" else limits.min
+        counted.clear()
+        assert fast.is_narrow(keys)
+        np.testing.assert_array_equal(sort(keys), np.sort(keys))
+        wide = int(keys.max()) - int(keys.min()) + 1
+        assert counted == ([wide] if wide <= n // fast.KEYS_A_COUNTER else [])
+
+
+def test_a_glance_shows_which_keys_may_be_counted() -> None:
+    rng, n = np.random.default_rng(1), 70_000
+    assert fast.is_narrow(rng.integers(0, 1000, n))
+    assert not fast.is_narrow(rng.integers(0, n, n))
+    assert not fast.is_narrow(rng.integers(0, 100, 1000))  # too few
+    assert not fast.is_narrow(rng.integers(0, 4, n))  # few distinct keys take longer to count
+    assert not fast.is_narrow(rng.integers(0, 1000, n).astype(np.float64))

@@ -29,11 +29,11 @@ from .fast import (
     KEYS_A_COUNTER,
     LEAST_BITS,
     STREAM_BYTES,
-    WORTH_COUNTING,
     WORTH_HALVING,
     WORTH_PARTS,
     WORTH_VECTORS,
     sort_fast,
+    worth_a_glance,
 )
 from .keys import Keys
 from .orders.fast import WORTH_PACKING, WORTH_PARTING, argsort_fast
@@ -146,6 +146,7 @@ def libraries(streams: int | None = None) -> list[Library]:
     return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
 
 
+@functools.cache
 def _kind(dtype: np.dtype[Any]) -> str:
     return ("float" if dtype.kind == "f" else "int") + str(8 * dtype.itemsize)
 
@@ -161,7 +162,7 @@ def _sort_library(kind: str, streams: int, by_vectors: bool) -> Library:
         rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors),
         points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
-        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, "vectors alone" if by_vectors else "numpy"),
+        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize),
     )
 
     def add(name: str, algorithm: str, threads: int, terms: list[str], when: str = "") -> None:
@@ -233,12 +234,13 @@ def _rule_of_sort(
     """Return the algorithm that `sort_fast` takes for "auto", as far as these numbers show it."""
     if by_vectors and n * octets < WORTH_VECTORS:
         return "numpy"
-    if width * KEYS_A_COUNTER <= n and bits >= LEAST_BITS and n * octets >= WORTH_COUNTING:
-        return "counting" if streams > 1 and n * octets >= 2 * STREAM_BYTES else "counting alone"
-    if streams == 1 or n * octets < WORTH_HALVING or (bits < LEAST_BITS and not by_vectors):
-        return "vectors alone" if by_vectors else "numpy"
+    several = streams > 1 and n * octets >= 2 * STREAM_BYTES
+    if width * KEYS_A_COUNTER <= n and bits >= LEAST_BITS and n * octets >= worth_a_glance(by_vectors):
+        return "counting" if several else "counting alone"
     if by_vectors:
-        return "vectors"
+        return "vectors" if several else "vectors alone"
+    if streams == 1 or n * octets < WORTH_HALVING or bits < LEAST_BITS:
+        return "numpy"
     return "halves" if n * octets < WORTH_PARTS else "partition"
 
 

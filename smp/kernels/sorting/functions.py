@@ -28,7 +28,7 @@ from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, repeats, sort_fast
+from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, repeats, sort_fast, worth_a_glance
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .orders.fast import WORTH_PACKING, argsort_fast
@@ -69,10 +69,10 @@ def sort(
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
         asking.
 
-        Without models, "auto" follows a rule.  From 256 KiB of integers on, it is "counting" if the range of a sample
-        is narrow.  On AMD's Zen 4, it is "numpy" below 8 KiB, and otherwise "vectors".  On other CPUs, it is "numpy"
-        below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few clusters.  Otherwise it
-        is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
+        Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range, from 16 KiB on on AMD's
+        Zen 4, from 256 KiB on on other CPUs.  Otherwise it is "vectors" on Zen 4, and "numpy" below 8 KiB.  On other
+        CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few
+        clusters; else it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -128,7 +128,7 @@ def sort(
     elif algorithm == "counting":
         _count(given, result, threads or streams_for(machine))
     elif algorithm == "auto":
-        _sort(given, result, threads or streams_for(machine))
+        _sort(given, result, threads or (streams_for(machine) if given.nbytes >= LEAST else 1))
     else:
         sort_fast(given, result, 1 if algorithm == "numpy" else threads or streams_for(machine), algorithm)
     return result
@@ -197,6 +197,8 @@ def _is_short(keys: ArrayLike, machine: Machine | None) -> TypeGuard[NDArray[Any
     if keys.nbytes < WORTH_VECTORS:
         return True
     if vectors.beat_numpy():
+        return False
+    if keys.nbytes >= worth_a_glance(False):
         return False
     return keys.nbytes < LEAST or len(keys) < sort_library(keys.dtype, streams_for(machine)).worth
 

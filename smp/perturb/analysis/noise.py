@@ -60,7 +60,7 @@ def noise_of(design: Design, responses: FloatArray, block: IntArray) -> Noise:
     found = {name: _fitted(responses, block, _groups(design, [name])) for name in design.factors}
     differing = {name: one for name, one in found.items() if _differ(one)}
     by = tuple(differing)
-    fit = _fitted(responses, block, _groups(design, by))
+    fit = differing[by[0]] if len(by) == 1 else _fitted(responses, block, _groups(design, by))
     if len(by) > 1 and fit.freedom.min() < _FEWEST:  # one factor makes two groups; take the one that matters most
         by = (max(by, key=lambda name: float(np.abs(np.diff(np.log(differing[name].variances)))[0])),)
         fit = differing[by[0]]
@@ -78,13 +78,14 @@ def _fitted(responses: FloatArray, block: IntArray, groups: IntArray) -> _Groups
     others would get into their residuals.
     """
     replications, trials = responses.shape
-    members = np.unique(block, return_inverse=True)[1].reshape(-1)
+    numbers, members = np.unique(block, return_inverse=True)
+    members = members.reshape(-1)
+    inside = (members[:, None] == np.arange(len(numbers))).astype(np.float64)  # (trials, blocks)
     weights = np.ones(trials)
     for _ in range(1 if groups.max() == 0 else _STEPS):
-        shares = weights / np.bincount(members, weights=weights)[members]
-        drift = np.array([np.bincount(members, weights=shares * row)[members] for row in responses])
-        residuals = responses - drift
-        squares = ((residuals - residuals.mean(axis=0)) ** 2).sum(axis=0)
+        shares = weights / (weights @ inside)[members]
+        residuals = responses - (responses * shares @ inside)[:, members]
+        squares = ((residuals - residuals.sum(axis=0) / replications) ** 2).sum(axis=0)
         freedom = (replications - 1) * np.bincount(groups, weights=1 - shares)
         variances = np.bincount(groups, weights=squares) / np.maximum(freedom, 1e-9)
         if freedom.min() < _FEWEST or not variances.max() > 0:

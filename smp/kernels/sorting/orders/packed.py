@@ -49,7 +49,7 @@ Words = NDArray[np.uint64]
 
 
 class Packing(NamedTuple):
-    """How images are packed: ``(image - least) >> down`` comes above the ``place`` bits of the place.
+    """The way in which images are packed: ``(image - least) >> down`` comes above the ``place`` bits of the place.
 
     ``dropped`` is the number of bits that are lost thereby; those below it are alike in all images.
     """
