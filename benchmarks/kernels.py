@@ -204,9 +204,13 @@ def sorting(repeats: int, quick: bool) -> None:
             both = {"smp": partial(sort, keys), "numpy": partial(np.sort, keys)}
             turns = in_turns(both, repeats if n < 10_000_000 else 3, 0.005)
             row(f"{n:,} random {np.dtype(dtype)}", turns.ratio("numpy", "smp"), ">= 0.97", placed=turns.placed())
-    for keys in (inputs["random uint32"][0], inputs["random float64"][0]):
-        turns = in_turns({"smp": partial(argsort, keys), "numpy": partial(np.argsort, keys)}, 3)
-        row(f"argsort of {len(keys):,} random {keys.dtype}", turns.ratio("numpy", "smp"), "", placed=turns.placed())
+    for name in ("random uint32", "random float64", "random int64", "int64 below 2^16", "few distinct float64"):
+        for keys in (inputs[name][0], inputs[name][0][:100_000]):
+            forms: dict[str, Task] = {"smp": partial(argsort, keys), "numpy": partial(np.argsort, keys)}
+            forms |= {form: partial(argsort, keys, algorithm=form) for form in ("packed", "partition")}
+            turns = in_turns(forms, 3, 0.005)
+            detail = turns.each(len(keys))
+            row(f"argsort of {len(keys):,} {name}", turns.ratio("numpy", "smp"), "", detail, turns.placed())
 
 
 # ---------------------------------------------------------------------------------------------- stencil

@@ -132,8 +132,11 @@ def _of_keys(function: str, kind: str, name: str, n: int, seed: int) -> Problem:
         if name == "sorted":
             keys.sort()
         if function == "argsort":
-            forms: dict[str, dict[str, Any]] = {"numpy": {}, "partition": {}}
-            return {AUTO: partial(argsort, keys)} | {f: partial(argsort, keys, algorithm=f) for f in forms}
+            ordered: Calls = {AUTO: partial(argsort, keys), "numpy": partial(argsort, keys, algorithm="numpy")}
+            for form in ("packed", "partition"):
+                for threads in sorted({1, streams}):
+                    ordered[_threaded(form, threads)] = partial(argsort, keys, algorithm=form, threads=threads)
+            return ordered
         made: Calls = {AUTO: partial(sort, keys), "numpy": partial(sort, keys, algorithm="numpy")}
         fast = ["vectors"] if vectors.has_vectors() else ["halves", "partition"]
         for form in [*fast, *["counting"] * (name == "narrow" and kind[0] != "f")]:

@@ -20,6 +20,7 @@ from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
 from smp.kernels.sorting import sampling as key_sampling
 from smp.kernels.sorting.by_vectors import in_place
+from smp.kernels.sorting.orders import packed
 
 ALEWIFE = smp.machines.load("alewife")
 NOT_DECLARED = ALEWIFE.replace("loops", {})
@@ -75,6 +76,16 @@ def cases() -> Iterator[Case]:
     yield in_place.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
     yield key_sampling._estimate, (np.sort(images), 1e6, np.empty(4))
     yield key_sampling._fewness, (100.0,)
+    lowest, packing = images >> np.uint64(20), packed.Packing(*map(np.uint64, (0, 4, 10, 4)))
+    words = np.sort(lowest >> np.uint64(4) << np.uint64(10) | np.arange(N, dtype=np.uint64))
+    alike, ten, spare = keys.rule_of(np.dtype(np.uint64)), np.uint64(10), np.empty(64, np.uint64)
+    yield packed.survey, (lowest, 0, N, alike, np.empty(3, np.uint64))
+    yield packed.pack, (lowest, 0, N, alike, packing, np.empty(N, np.uint64))
+    yield packed.unpack, (words.copy(), 0, N, ten)
+    yield packed.end_of_run, (words, N // 2, ten)
+    yield packed.collect, (words.copy(), 0, N, lowest, alike, packing, spare, np.empty(64, np.int64))
+    yield packed.put_back, (lowest[:64].copy(), np.arange(0, 128, 2), 64, ten, words.copy())
+    yield packed.relabel, (np.arange(N, dtype=np.uint64), 0, N, lowest, alike, packing)
     yield keys._to_images, (images, rule, np.empty(N, np.uint64))
     yield keys._to_bits, (images, rule, np.empty(N, np.uint64))
 

@@ -16,8 +16,8 @@ from smp.kernels.lists import choice as list_library
 from smp.kernels.lists import functions
 from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffled
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
-from smp.kernels.lists.forms import FORMS
-from smp.kernels.lists.sampling import MOST, NEAR, locality
+from smp.kernels.lists.forms import FORMS, WORTH_STREAMS
+from smp.kernels.lists.sampling import MOST, NEAR, locality, scattered
 from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
 from smp.selection.implementation import Parameter
@@ -219,8 +219,60 @@ def test_without_models_the_library_follows_the_rule_of_rank_list(streams: int) 
     chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 49_999, 50_000, 999_999, 1_000_000)]
     many = f"fast, {streams} stream{'s' if streams > 1 else ''}"
     assert chosen == ["serial", "serial", "fast, 1 stream", "fast, 1 stream", many]
+    near = [library.choose(n, 4, far, span) for n in (999_999, 1_000_000) for far, span in ((0.4, 18.0), (1.0, 14.0))]
+    assert near == ["serial", "serial", many, many]
     ranks = library(random_list(60_000))
     np.testing.assert_array_equal(ranks, rank_here(random_list(60_000)))
+
+
+@pytest.mark.parametrize("width", [4, 8])
+def test_a_glance_shows_whether_most_links_leave_the_nearest_cache(width: int) -> None:
+    n = 100_000
+    for run, window, expected in ((0.0, 1.0, True), (1.2, 1.0, False), (0.5, 1.0, False), (0.0, 0.5, False)):
+        assert scattered(shuffled(n, width, run, window)) == expected
+    assert not scattered(shuffled(5000, width, 0.0, 1.0))  # the whole list fits into a cache
+
+
+@pytest.mark.parametrize("n", [60_000, 1_000_000])
+def test_without_models_lists_whose_links_stay_near_are_walked_serially(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways: list[str] = []
+
+    def here(nodes: Any, from_tail: bool) -> Any:
+        ways.append("serial")
+        return rank_here(nodes, from_tail)
+
+    def fast(nodes: Any, streams: int, from_tail: bool) -> Any:
+        ways.append("fast")
+        return rank_here(nodes, from_tail)
+
+    monkeypatch.setattr(list_library, "rankings", rankings.__wrapped__)
+    monkeypatch.setattr(functions, "rank_here", here)
+    monkeypatch.setattr(functions, "rank_fast", fast)
+    for run in (0.0, 1.2):
+        nodes = shuffled(n, 4, run, 1.0)
+        np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes, False))
+    assert ways == (["fast", "serial"] if n < WORTH_STREAMS else ["fast", "fast"])
+
+
+def test_with_models_short_lists_are_walked_serially_unless_their_links_go_far(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Asked(Exception):
+        pass
+
+    def asked(*_: Any) -> None:
+        raise Asked
+
+    library = rankings.__wrapped__(2)
+    library.models, library.worth = {"some": None}, 100_000
+    monkeypatch.setattr(Library, "best", asked)
+    monkeypatch.setattr(list_library, "rankings", lambda streams: library)
+    near, far = shuffled(60_000, 4, 1.2, 1.0), shuffled(60_000, 4, 0.0, 1.0)
+    np.testing.assert_array_equal(rank_list(near), rank_here(near, False))
+    with pytest.raises(Asked):
+        rank_list(far)
 
 
 # ------------------------------------------------------------------------------------------ on a machine

@@ -18,6 +18,7 @@ from smp.kernels.sorting.counting import sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
+from smp.kernels.sorting.orders import fast as fast_orders
 from smp.kernels.sorting.programs import ProgramRequest
 from smp.kernels.sorting.sampling import AT_ONCE, FIRST, direction, figures, look, share_below
 from smp.models.fit.model import Model
@@ -66,7 +67,7 @@ def no_models(without_vectors: None) -> Iterator[None]:
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Record the algorithm and the streams that sort_fast and argsort_fast are called with."""
     asked: list[tuple[str, int]] = []
-    sort_fast, argsort_fast = fast_sorting.sort_fast, fast_sorting.argsort_fast
+    sort_fast, argsort_fast = fast_sorting.sort_fast, fast_orders.argsort_fast
 
     def noted_sort(keys: Array, out: Array, streams: int, algorithm: str = "auto", sample: Array | None = None) -> None:
         asked.append((algorithm, streams))
@@ -274,14 +275,17 @@ def test_sort_runs_the_form_that_the_models_choose(
     np.testing.assert_array_equal(keys, np.sort(before))
 
 
-@pytest.mark.parametrize(("name", "asked"), [("numpy", ("numpy", 1)), ("partition", ("partition", 2))])
+ORDERS = {"numpy": ("numpy", 1), "packed alone": ("packed", 1), "packed": ("packed", 2), "partition": ("partition", 2)}
+
+
+@pytest.mark.parametrize(("name", "asked"), ORDERS.items())
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_argsort_runs_the_form_that_the_models_choose(
     dtype: np.dtype[Any], name: str, asked: tuple[str, int], monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
 ) -> None:
     two(monkeypatch)
     with_models(choice.argsort_library(dtype, 2), {name: "n"})
-    keys = np.random.default_rng(0).integers(0, 50_000, choice.WORTH_A_LOOK_FOR_ORDER // 4).astype(dtype)
+    keys = np.random.default_rng(0).integers(0, 50_000, choice.WORTH_A_LOOK // 4).astype(dtype)
     order = argsort(keys)
     assert ran == [asked]
     np.testing.assert_array_equal(np.sort(order), np.arange(len(keys)))
@@ -339,7 +343,10 @@ def test_without_models_sort_follows_the_rule(monkeypatch: pytest.MonkeyPatch, r
     assert rule(*(spread | {"bits": 5.0}).values()) == "numpy"
     assert choice.sort_library(np.dtype(np.float64), 1).choose(1e7, 20.0, 1.0, 0.0, 0.5) == "numpy"
     ranks = choice.argsort_library(np.dtype(np.float64), 2).choose
-    assert [ranks(n, 20.0, 1.0, 0.0, 0.5) for n in (1e4, 1e6)] == ["numpy", "partition"]
+    named = ["numpy", "packed alone", "packed", "partition"]
+    assert [ranks(n, bits, 1.0, 0.0, 0.5) for n, bits in ((1e3, 9), (1e4, 2), (1e6, 9), (1e6, 2))] == named
+    alone = choice.argsort_library(np.dtype(np.int32), 1).choose
+    assert [alone(n, 9.0, 1.0, 0.0, 0.5) for n in (1e3, 1e6)] == ["numpy", "packed alone"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -18,11 +18,12 @@ import smp
 from smp.kernels import in_process
 from smp.kernels.sorting import counting, fast, parts
 from smp.kernels.sorting.counting import range_around, sort_by_counting
-from smp.kernels.sorting.fast import argsort_fast, entropy, repeats, sort_fast
+from smp.kernels.sorting.fast import entropy, repeats, sort_fast
 from smp.kernels.sorting.forms import FORMS as PROGRAMS
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.halves import halve, pivot_of
 from smp.kernels.sorting.keys import DTYPES
+from smp.kernels.sorting.orders.fast import argsort_fast
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
 from smp.kernels.sorting.parts import partition as move_all
 
@@ -99,7 +100,7 @@ def test_keys_are_sorted_as_numpy_sorts_them(dtype: np.dtype[Any], algorithm: st
     out = np.empty(len(keys), dtype)
     sort_fast(keys, out, streams, algorithm)
     np.testing.assert_array_equal(out, np.sort(keys))
-    assert_order(argsort_fast(keys, streams, algorithm), keys)
+    assert_order(argsort_fast(keys, streams, "numpy" if algorithm == "halves" else algorithm), keys)
     np.testing.assert_array_equal(keys, before)
 
 
@@ -203,7 +204,7 @@ def test_out_may_be_any_array(algorithm: str, kind: str) -> None:
             [1.5, 2.5],
             {"algorithm": "quick"},
             ValueError,
-            "unknown algorithm 'quick'; choose one of auto, numpy, partition, vectors",
+            "unknown algorithm 'quick'; choose one of auto, numpy, vectors, halves, partition",
         ),
         ([[1, 2]], {}, ValueError, r"one-dimensional array, not one of shape \(1, 2\)"),
         (7, {}, ValueError, r"shape \(\)"),
@@ -230,7 +231,7 @@ def test_invalid_arguments_are_refused(
 
 
 def test_argsort_refuses_programs() -> None:
-    with pytest.raises(ValueError, match=r"unknown algorithm 'radix'; choose one of auto, numpy, partition$"):
+    with pytest.raises(ValueError, match=r"unknown algorithm 'radix'; choose one of auto, numpy, packed, partition$"):
         argsort([1], algorithm="radix")
 
 
@@ -283,8 +284,9 @@ def test_auto_takes_the_form_that_pays(
 
         return call
 
-    for least in ("WORTH_COUNTING", "WORTH_HALVING", "WORTH_PARTS"):
+    for least in ("WORTH_HALVING", "WORTH_PARTS"):
         monkeypatch.setattr(fast, least, 1)
+    monkeypatch.setattr(fast, "worth_a_glance", lambda by_vectors: 1)
     monkeypatch.setattr(fast, "partition", noted("partition", move_all))
     monkeypatch.setattr(fast, "sort_by_counting", noted("counting", sort_by_counting))
     keys = shapes(20_000)[shape]
@@ -444,15 +446,16 @@ def test_the_largest_part_is_taken_first_and_each_part_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "most"), [("auto", 1.2), ("partition", 1.2), ("counting", 1.2), ("in place", 1.2), ("argsort", 3.2)]
+    ("algorithm", "most"), [("auto", 1.2), ("partition", 1.2), ("counting", 1.2), ("in place", 1.2), ("argsort", 2.2)]
 )
 @pytest.mark.parametrize("layout", ["plain", "other byte order"])
 def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Peak memory in addition to the input, as a multiple of it; an order of uint32 keys has twice their size."""
     monkeypatch.setattr(fast, "PART_BYTES", 1 << 17)
     monkeypatch.setattr(parts, "_PIECE", 1 << 12)
-    for least in ("WORTH_COUNTING", "WORTH_HALVING", "WORTH_PARTS"):
+    for least in ("WORTH_HALVING", "WORTH_PARTS"):
         monkeypatch.setattr(fast, least, 1)
+    monkeypatch.setattr(fast, "worth_a_glance", lambda by_vectors: 1)
     n = 1 << 20
     spread = np.random.default_rng(0).integers(0, 10_000 if algorithm == "counting" else 1 << 32, n, np.uint32)
     keys = laid_out(spread, layout)
@@ -472,4 +475,35 @@ def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkey
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < most * keys.size * keys.itemsize
+    copied = algorithm == "argsort" and layout != "plain"
+    assert peak < (most + copied) * keys.size * keys.itemsize
+
+
+@pytest.mark.parametrize("dtype", [one for one in DTYPES if one.kind != "f"], ids=str)
+@pytest.mark.parametrize("outlier", [None, "lowest", "highest"])
+def test_short_arrays_of_a_narrow_range_are_counted_unless_a_key_lies_elsewhere(
+    dtype: np.dtype[Any], outlier: str | None, without_vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, n = np.iinfo(dtype), 70_000
+    counted = []
+    monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or sort_by_counting(*args))
+    for lowest in (int(limits.min), int(limits.max) - 1000, 0):
+        keys = (np.random.default_rng(1).integers(0, 1000, n).astype(np.uint64) + np.uint64(lowest % 2**64)).astype(
+            dtype
+        )
+        if outlier:
+            keys[17] = limits.max if outlier == "highest" else limits.min
+        counted.clear()
+        assert fast.is_narrow(keys)
+        np.testing.assert_array_equal(sort(keys), np.sort(keys))
+        wide = int(keys.max()) - int(keys.min()) + 1
+        assert counted == ([wide] if wide <= n // fast.KEYS_A_COUNTER else [])
+
+
+def test_a_glance_shows_which_keys_may_be_counted() -> None:
+    rng, n = np.random.default_rng(1), 70_000
+    assert fast.is_narrow(rng.integers(0, 1000, n))
+    assert not fast.is_narrow(rng.integers(0, n, n))
+    assert not fast.is_narrow(rng.integers(0, 100, 1000))  # too few
+    assert not fast.is_narrow(rng.integers(0, 4, n))  # few distinct keys take longer to count
+    assert not fast.is_narrow(rng.integers(0, 1000, n).astype(np.float64))

@@ -1,6 +1,7 @@
 """Sorting in place with vectors, against NumPy's sort.  The tests need a CPU that has the instructions."""
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis.extra import numpy as of_numpy
 from numpy.typing import NDArray
 
 import smp
+from smp._runtime.loops.compiler import numba
 from smp.kernels.sorting import choice, fast
 from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.by_vectors.in_place import sort_in_place, sort_part, split_block
@@ -114,6 +116,21 @@ SHAPES = {
     "organ pipe": lambda keys: np.concatenate((np.sort(keys[::2]), np.sort(keys[1::2])[::-1])),
     "one low": lambda keys: np.where(np.arange(len(keys)) == 5, keys, keys.dtype.type(9)),
 }
+
+
+@needs_vectors
+@pytest.mark.parametrize("dtype", [np.uint32, np.float64])
+def test_vectors_that_the_network_keeps_on_the_stack_do_not_cross_cache_lines(dtype: Any) -> None:
+    @numba().njit  # type: ignore[untyped-decorator]
+    def few(keys: NDArray[Any]) -> None:
+        sort_few(keys, 0, len(keys))
+
+    few(np.zeros(9, dtype))
+    code = next(iter(few.inspect_asm().values()))
+    places = re.findall(r"vmov\w+\s+%zmm\d+, (-?\d*)\(%rsp\)", code)
+    assert places
+    assert {int(place or 0) % VECTOR for place in places} == {0}
+    assert f"andq\t$-{VECTOR}, %rsp" in code
 
 
 @needs_vectors
@@ -230,8 +247,12 @@ def test_libraries_with_vectors_choose_among_them_counting_and_numpy(with_vector
     assert names == ["numpy", "vectors alone", "counting alone", "counting", "vectors"]
     library: Library = choice.sort_library(np.dtype(np.float64), 1)
     assert [*library.implementations] == ["numpy", "vectors alone"]
-    assert library.guard is not None
-    assert library.guard.plain == "vectors alone"
+    assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (1000, 2000, 10**7)] == ["numpy", *["vectors alone"] * 2]
+    two: Library = choice.sort_library(np.dtype(np.int64), 2)
+    assert [two.choose(n, 15.0, 1.0, 0.0, 0.5, 1e9) for n in (2e5, 3e5)] == ["vectors alone", "vectors"]
+    assert [two.choose(n, 9.0, 1.0, 0.0, 0.5, 1e3) for n in (2e3, 4e3, 3e5)] == [
+        "vectors alone", "counting alone", "counting"
+    ]  # fmt: skip
 
 
 def test_without_the_instructions_vectors_are_refused(without_vectors: None) -> None:

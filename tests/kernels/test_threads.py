@@ -11,11 +11,12 @@ from smp.kernels.grids import blocked
 from smp.kernels.in_process import MOST_THREADS, side_by_side
 from smp.kernels.lists import fast
 from smp.kernels.sorting import counting, halves, parts
+from smp.kernels.sorting.orders import packed
 
 THREADS = [None, 1, 2, 3, 8]
 LONG = 3_000_000
 """Keys, nodes or cells from which "auto" uses several threads."""
-MODULES = [blocked, counting, fast, halves, parts]
+MODULES = [blocked, counting, fast, halves, packed, parts]
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_keys_are_sorted_as_by_numpy(n: int, algorithm: str, threads: int | None
 
 
 @pytest.mark.parametrize("threads", THREADS)
-@pytest.mark.parametrize("algorithm", ["auto", "partition"])
+@pytest.mark.parametrize("algorithm", ["auto", "packed", "partition"])
 @pytest.mark.parametrize("n", [0, 7, 300_000])
 def test_orders_are_those_of_numpy(n: int, algorithm: str, threads: int | None) -> None:
     keys = np.random.default_rng(n).permutation(n)
@@ -88,9 +89,10 @@ def test_a_form_that_is_named_uses_all_threads(used: list[int], threads: int) ->
         used.clear()
         sort(keys, algorithm=algorithm, threads=threads)
         assert max(used) == threads
-    used.clear()
-    argsort(keys, algorithm="partition", threads=threads)
-    assert max(used) == threads
+    for algorithm in ("packed", "partition"):
+        used.clear()
+        argsort(keys, algorithm=algorithm, threads=threads)
+        assert max(used) == threads
     for call in (rank_list, lambda nodes, **how: scan_list(nodes, nodes, **how)):
         used.clear()
         call(random_list(50_000), algorithm="fast", threads=threads)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind
 from support.machines import Emulated
 
 import smp
@@ -94,6 +95,7 @@ def test_a_serial_program_gains_all_of_a_place(lengths: list[int], share: int, e
 @given(st.integers(1, 6), st.integers(2, 5), st.integers(0, 10))
 def test_gains_are_differences_with_the_pooled_scatter(p: int, replicates: int, seed: int) -> None:
     responses = np.random.default_rng(seed).normal(1.0, 0.1, (replicates, p + 1))
+    assume(np.ptp(np.log(responses.var(axis=0, ddof=1))) < math.log(30))
     names = [f"f{k}" for k in range(p)]
     rows = {
         row.factor: row
@@ -104,6 +106,27 @@ def test_gains_are_differences_with_the_pooled_scatter(p: int, replicates: int, 
         difference = responses[:, 0].mean() - responses[:, k + 1].mean()
         assert rows[name].gain == pytest.approx(difference / 0.5 * 2.0)
         assert rows[name].uncertainty == pytest.approx(math.sqrt(2 * variance / replicates) / 0.5)
+
+
+@pytest.mark.parametrize("replicates", [6, 20])
+def test_if_trials_scatter_differently_a_gain_has_the_scatter_of_its_own_two(replicates: int) -> None:
+    rng, names = np.random.default_rng(3), ["noisy", "quiet"]
+    responses = 1.0 + rng.normal(size=(replicates, 3)) * [0.01, 1.0, 0.01]
+    responses[:, 2] -= 0.05
+    rows = {
+        row.factor: row
+        for row in gains_of_speedup(names, responses, dict.fromkeys(names, 1.0), dict.fromkeys(names, 1.0))
+    }
+    for k, name in enumerate(names, 1):
+        welch = ttest_ind(responses[:, 0], responses[:, k], equal_var=False)
+        assert rows[name].gain / rows[name].uncertainty == pytest.approx(welch.statistic)
+    assert rows["quiet"].significant
+    assert not rows["noisy"].significant
+    same = gains_of_speedup(names, responses * 0 + [1.0, 1.0, 0.5], *[dict.fromkeys(names, 1.0)] * 2)
+    assert [(row.factor, row.gain, row.uncertainty, row.significant) for row in same] == [
+        ("quiet", 0.5, 0.0, True),
+        ("noisy", 0.0, 0.0, False),
+    ]
 
 
 def test_the_levels_are_recognised_and_no_others() -> None:

@@ -59,7 +59,7 @@ class Order(NamedTuple):
     call: Callable[[], object] | None = None
     """Function to call, for CALL."""
     end: Ends | None = None
-    """What is done when the place is left; then nothing is done when it is entered, nor at points of `delay`."""
+    """Follows the passes of the place; then nothing is done at points of `delay`."""
 
 
 Carrier = Callable[[Any, Any], Any]

@@ -25,7 +25,7 @@ from . import terms
 from .fast import rank_fast
 from .forms import FORMS, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .sampling import NEAR, locality
+from .sampling import BEYOND, NEAR, locality
 from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
@@ -33,7 +33,7 @@ HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
 WORTH_CHOOSING = 32_768
 """Number of nodes from which models are asked if a calibration has not determined it; with fewer, a choice saves only
 about the 10 us that asking takes."""
-LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.6 x 4 real"}
+LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.2 x 5 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..27 real"}
 """Other inputs of the models, see `smp.kernels.lists.sampling.locality`."""
@@ -44,8 +44,8 @@ def rankings(streams: int) -> Library:
     """Return the library of the forms that run on streams of this process; it takes nodes and ``from_tail``."""
     on_all = f"fast, {streams} streams"
 
-    def rule(n: float, *_: float) -> str:
-        if n < WORTH_SUBLISTS:
+    def rule(n: float, width: float, far: float, span: float) -> str:
+        if n < WORTH_SUBLISTS or (n < WORTH_STREAMS and (far < 0.5 or span < BEYOND)):
             return "serial"
         return on_all if n >= WORTH_STREAMS and streams > 1 else "fast, 1 stream"
 

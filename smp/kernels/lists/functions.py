@@ -32,6 +32,7 @@ from ..in_process import check_threads, opened, side_by_side, streams_for
 from .fast import rank_fast
 from .forms import FORMS, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
+from .sampling import scattered
 from .scan import scan_ranked
 from .serial import rank_here
 
@@ -62,13 +63,15 @@ def rank_list(
     algorithm : {"auto", "fast", "serial", "program", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", \
 "wyllie-streams", "reid-miller-streams"}
         "fast" and "serial" run in the calling process, on its own memory.  "fast" uses as many streams as the machine
-        has processors, but only one stream below 1,000,000 nodes.  "auto" is "serial" below 50,000 nodes and "fast"
-        from there on.  "program" is "helman-jaja".  The other names are SPMD programs, which run on the machine.
+        has processors, but only one stream below 1,000,000 nodes.  "auto" is "serial" below 50,000 nodes, and below
+        1,000,000 if most of a few links stay within 32 KiB; otherwise it is "fast".  "program" is "helman-jaja".  The
+        other names are SPMD programs, which run on the machine.
 
         After ``python -m smp.microbench --calibrate``, models of this computer choose instead.  They go by the number
-        of nodes and by a sample of how the list lies in memory.  From a number of nodes on that the calibration
-        determines (at least 8,192), "auto" is then the predicted fastest of "serial", "fast" on one stream, and "fast"
-        on all streams; asking the models takes 10 to 30 us.
+        of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted fastest of "serial",
+        "fast" on one stream, and "fast" on all streams, if there are as many nodes as the calibration determines, or if
+        most of a few links go far.  It is "serial" for other lists, and below 8,192 nodes.  Asking the models takes 10
+        to 30 us.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
@@ -191,11 +194,13 @@ def _checked(successor: ArrayLike) -> Nodes:
 
 def _runs_here(algorithm: str, n: int, threads: int | None) -> bool:
     """Return True if an algorithm runs in this process; every algorithm does if there are no nodes."""
-    known = dict.fromkeys((*_HERE, *FORMS, "program"))
-    if algorithm not in known:
+    here = algorithm in _HERE
+    if not (here or algorithm in FORMS or algorithm == "program"):
+        known = dict.fromkeys((*_HERE, *FORMS, "program"))
         raise ValueError(f"unknown algorithm {algorithm!r}; choose one of {', '.join(known)}")
-    check_threads(threads, f"algorithm={algorithm!r}", algorithm in _HERE, algorithm == "serial")
-    return algorithm in _HERE or n == 0
+    if threads is not None:
+        check_threads(threads, f"algorithm={algorithm!r}", here, algorithm == "serial")
+    return here or n == 0
 
 
 def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool, threads: int | None) -> Nodes:
@@ -203,9 +208,11 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
     n = len(nodes)
     if algorithm == "auto" and n >= LEAST:
         library = _libraries().rankings(threads or streams_for(machine))
-        if library.models and n >= library.worth:
+        if library.models and (n >= library.worth or scattered(nodes)):
             ranks: Nodes = library(nodes, from_tail)
             return ranks
+        if library.models or (n < WORTH_STREAMS and not scattered(nodes)):
+            return rank_here(nodes, from_tail)
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
         return rank_here(nodes, from_tail)
     return rank_fast(nodes, _streams(algorithm, n, machine, threads), from_tail)

@@ -11,8 +11,13 @@ def tiers(*spans: int) -> list[str]:
     return [f"n * far * max(0, {end} - {lower})" for lower, end in zip(spans, ends, strict=True)]
 
 
-WAITS = [*tiers(12, 18, 20, 22), f"far * max(0, n * width - {1 << 20})"]
-"""Terms for one cursor; a window whose nodes are shuffled must first be read into the nearer caches."""
+WAITS = [
+    *tiers(12, 18, 20, 22),
+    "n * far * min(1, max(0, span - 12))",
+    *(f"far * max(0, n * width - {1 << doublings})" for doublings in (20, 23)),
+]
+"""Terms for one cursor. A window that does not fit the nearest cache takes longer at once; and in a list that does not
+fit the larger ones, a window whose nodes are shuffled must first be read into the nearer caches."""
 MISSES = ["n * far", f"far * min(n, {1 << 19})", *tiers(18, 20, 22)]
 """Terms for many cursors, which wait together; on a short list also because parts of it lie in another CPU's cache."""
 MISSES_SHARED = ["n * far", "n * far * max(0, min(span, 22) - 18)"]

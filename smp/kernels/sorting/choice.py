@@ -29,15 +29,14 @@ from .fast import (
     KEYS_A_COUNTER,
     LEAST_BITS,
     STREAM_BYTES,
-    WORTH_COUNTING,
     WORTH_HALVING,
     WORTH_PARTS,
-    WORTH_RANKING,
     WORTH_VECTORS,
-    argsort_fast,
     sort_fast,
+    worth_a_glance,
 )
 from .keys import Keys
+from .orders.fast import WORTH_PACKING, WORTH_PARTING, argsort_fast
 from .sampling import Figures, Look, figures, look, share_below
 
 KINDS = ("int32", "int64", "float32", "float64")
@@ -57,6 +56,8 @@ PASSES = ["n * rare", "n * log2(n) * rare", "n * (1 - rare)", "n * bits * (1 - r
 RANKS = [*PASSES, "n * log2(n) * min(1, 10 * uneven)", "n * log2(n) * order", "min(n, 1000)"]
 """Terms of NumPy's argsort, which is slow on keys of which some are far more frequent than others."""
 PARTS = ["n", "n * log2(n)", "n * rare", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
+PACKED = ["n", "n * log2(n)", "n * bits", "n * order", "n * uneven", "max(0, n - 262144)", LOW, "min(n, 1000)"]
+"""Terms of packing: words are sorted like keys that all differ, but equal keys of 64 bits may be read once more."""
 RUNS = "min(width, n, 2 ** bits)"
 COUNTS = [
     "n",
@@ -145,6 +146,7 @@ def libraries(streams: int | None = None) -> list[Library]:
     return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
 
 
+@functools.cache
 def _kind(dtype: np.dtype[Any]) -> str:
     return ("float" if dtype.kind == "f" else "int") + str(8 * dtype.itemsize)
 
@@ -160,7 +162,7 @@ def _sort_library(kind: str, streams: int, by_vectors: bool) -> Library:
         rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors),
         points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
-        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, "vectors alone" if by_vectors else "numpy"),
+        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize),
     )
 
     def add(name: str, algorithm: str, threads: int, terms: list[str], when: str = "") -> None:
@@ -190,17 +192,22 @@ def _argsort_library(kind: str, streams: int) -> Library:
         INPUTS | UNEVEN,
         Request.inputs_of_order,
         setup=_setup(kind),
-        rule=functools.partial(_rule_of_argsort, np.dtype(kind).itemsize, streams),
+        rule=functools.partial(_rule_of_argsort, streams),
         points=45,
         loops={"n": "100..1e6 x 25"} | LOOPS,
-        guard=Guard("n", WORTH_A_LOOK_FOR_ORDER / np.dtype(kind).itemsize, "numpy"),
+        guard=Guard("n", WORTH_A_LOOK_FOR_ORDER / np.dtype(kind).itemsize),
         correct=False,  # implementations order equal keys differently, and a call that is repeated gives the same order
     )
-    by_parts = functools.partial(Request.argsort, algorithm="partition", streams=streams)
-    made.add(
-        Implementation("numpy", functools.partial(Request.argsort, algorithm="numpy", streams=1), RANKS),
-        Implementation("partition", by_parts, PARTS, f"n >= {1 << 14} and bits >= 1"),
-    )
+
+    def add(name: str, algorithm: str, threads: int, terms: list[str], when: str = "") -> None:
+        function = functools.partial(Request.argsort, algorithm=algorithm, streams=threads)
+        made.add(Implementation(name, function, [*terms, _mapped("int64")], when))
+
+    add("numpy", "numpy", 1, RANKS)
+    add("packed alone", "packed", 1, PACKED)
+    if streams > 1:
+        add("packed", "packed", streams, PACKED, f"n >= {2 * STREAM_BYTES // 8}")
+    add("partition", "partition", streams, PARTS, f"n >= {1 << 14} and bits >= 1")
     return recalled(made)
 
 
@@ -227,14 +234,20 @@ def _rule_of_sort(
     """Return the algorithm that `sort_fast` takes for "auto", as far as these numbers show it."""
     if by_vectors and n * octets < WORTH_VECTORS:
         return "numpy"
-    if width * KEYS_A_COUNTER <= n and bits >= LEAST_BITS and n * octets >= WORTH_COUNTING:
-        return "counting" if streams > 1 and n * octets >= 2 * STREAM_BYTES else "counting alone"
-    if streams == 1 or n * octets < WORTH_HALVING or (bits < LEAST_BITS and not by_vectors):
-        return "vectors alone" if by_vectors else "numpy"
+    several = streams > 1 and n * octets >= 2 * STREAM_BYTES
+    if width * KEYS_A_COUNTER <= n and bits >= LEAST_BITS and n * octets >= worth_a_glance(by_vectors):
+        return "counting" if several else "counting alone"
     if by_vectors:
-        return "vectors"
+        return "vectors" if several else "vectors alone"
+    if streams == 1 or n * octets < WORTH_HALVING or bits < LEAST_BITS:
+        return "numpy"
     return "halves" if n * octets < WORTH_PARTS else "partition"
 
 
-def _rule_of_argsort(octets: int, streams: int, n: float, bits: float, *_: float) -> str:
-    return "numpy" if streams == 1 or n * octets < WORTH_RANKING or bits < LEAST_BITS else "partition"
+def _rule_of_argsort(streams: int, n: float, bits: float, *_: float) -> str:
+    """Return the algorithm that `argsort_fast` takes for "auto", as far as these numbers show it."""
+    if n < WORTH_PACKING:
+        return "numpy"
+    if n >= WORTH_PARTING and bits < LEAST_BITS:
+        return "partition"
+    return "packed" if streams > 1 and 8 * n >= 2 * STREAM_BYTES else "packed alone"

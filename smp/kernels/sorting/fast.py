@@ -1,4 +1,4 @@
-"""The fast forms of sort and argsort, on streams of the calling process, and the rule for when they pay.
+"""The fast forms of sort, on streams of the calling process, and the rule for when they pay.
 
     look        see `smp.kernels.sorting.sampling`: narrow range?  few distinct keys?  a scale that spreads them?
     counting    see `smp.kernels.sorting.counting`
@@ -19,7 +19,7 @@ import numpy as np
 
 from .by_vectors import vectors
 from .by_vectors.in_place import sort_by_vectors
-from .counting import range_around, sort_by_counting
+from .counting import WIDEST, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
@@ -27,10 +27,8 @@ from .sampling import entropy, look
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_RANKING = 1 << 20
-"""Bytes of keys from which "auto" may take parts instead of NumPy's argsort."""
-WORTH_COUNTING = 1 << 18
-"""Bytes of integers from which "auto" may take counting, on one stream."""
+KEYS_OF_A_GLANCE = 16
+"""Number of keys that show whether their range may be narrow."""
 WORTH_VECTORS = 1 << 13
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
@@ -63,18 +61,19 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     sample : ndarray of shape (s,), optional
         Some of the keys, ascending, if they have already been looked at.
     """
-    pays, may_count = _may_pay(keys, WORTH_HALVING, streams, algorithm), _may_count(keys, algorithm)
-    if pays or may_count:
+    if _may_pay(keys, WORTH_HALVING, streams, algorithm):
         sample = look(keys).sample if sample is None else sample
-        if may_count and _counted(keys, sample, out, streams, algorithm):
+        if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
             return
-        if pays and vectors.beat_numpy() and algorithm in ("auto", "counting"):
+        if vectors.beat_numpy() and algorithm in ("auto", "counting"):
             sort_by_vectors(keys, out, streams)
             return
-        move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm) if pays else None
+        move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm)
         if move:
             _sort_parts(keys, out, streams, move)
             return
+    elif algorithm == "auto" and is_narrow(keys) and _counted_exactly(keys, out, streams):
+        return
     if algorithm == "vectors" or (algorithm == "auto" and keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy()):
         sort_by_vectors(keys, out, streams)
         return
@@ -83,26 +82,26 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     out.sort()
 
 
-def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
-    """Return the order that sorts keys; see `sort_fast`."""
-    scale = None
-    if _may_pay(keys, WORTH_RANKING, streams, algorithm):
-        scale = _scale(look(keys).sample if sample is None else sample, algorithm)
-    if not scale:
-        return np.argsort(keys).astype(np.int64, copy=False)
-    moved, order = np.empty(len(keys), keys.dtype.newbyteorder("=")), np.empty(len(keys), np.int64)
-
-    def sort_part(part: slice) -> None:
-        order[part] = order[part][np.argsort(moved[part])]
-
-    ends = partition(keys, scale, _parts(moved.nbytes + order.nbytes), streams, moved, order)
-    each_part(sort_part, ends, streams)
-    return order
-
-
 def repeats(keys: Keys) -> bool:
     """Return True if few of 64 keys differ; NumPy's sort is then so fast that a look at a sample would add to it."""
     return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
+
+
+def worth_a_glance(by_vectors: bool) -> int:
+    """Return the bytes of keys from which "auto" sees whether they are in order, or integers of a narrow range.
+
+    Where vectors do not beat NumPy, NumPy's sort takes about as long as they do here, so that a glance costs more.
+    """
+    return 1 << 14 if by_vectors else 1 << 18
+
+
+def is_narrow(keys: Keys) -> bool:
+    """Return True if counting may pay for a short array: for integers of which a few show a narrow range."""
+    n = len(keys)
+    if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(vectors.beat_numpy()) or n > MOST_KEYS:
+        return False
+    some = keys[:: n // KEYS_OF_A_GLANCE].tolist()
+    return (max(some) - min(some)) * KEYS_A_COUNTER <= n and len(set(some)) > len(some) // 2
 
 
 def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:
@@ -112,7 +111,7 @@ def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Ke
         plain = keys if is_plain(keys) else np.array(keys, keys.dtype.newbyteorder("="))
         return None if pivot is None else partial(halve, plain, pivot, streams)
     scale = _scale(sample, algorithm)
-    return None if scale is None else lambda into: partition(keys, scale, _parts(keys.nbytes), streams, into)
+    return None if scale is None else lambda into: partition(keys, scale, parts_for(keys.nbytes), streams, into)
 
 
 def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numbers]) -> None:
@@ -141,6 +140,13 @@ def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) 
     return False
 
 
+def _counted_exactly(keys: Keys, out: Keys, streams: int) -> bool:
+    """Sort by counting if the range of all keys, which is found first, is narrow; return True if it is done."""
+    lowest = int(keys.min())
+    width = int(keys.max()) - lowest + 1
+    return width <= min(WIDEST, len(keys) // KEYS_A_COUNTER) and sort_by_counting(keys, lowest, width, out, streams)
+
+
 def _ranges(sample: Keys) -> Iterator[tuple[int, int]]:
     """Yield a range that all keys may be in, then a wider one; if many are beyond the first, that is soon seen."""
     narrow = range_around(sample)
@@ -154,7 +160,8 @@ def _ranges(sample: Keys) -> Iterator[tuple[int, int]]:
             yield wide
 
 
-def _parts(octets: int) -> int:
+def parts_for(octets: int) -> int:
+    """Return the number of parts that keys, or keys with their numbers, are moved into."""
     return min(MOST_PARTS, octets // PART_BYTES + 2)
 
 
@@ -162,12 +169,6 @@ def _may_pay(keys: Keys, least: int, streams: int, algorithm: str) -> bool:
     if algorithm in ("halves", "partition", "counting"):
         return 0 < len(keys) <= MOST_KEYS
     return algorithm == "auto" and streams > 1 and keys.nbytes >= least and len(keys) <= MOST_KEYS
-
-
-def _may_count(keys: Keys, algorithm: str) -> bool:
-    if algorithm == "counting":
-        return 0 < len(keys) <= MOST_KEYS
-    return algorithm == "auto" and keys.dtype.kind != "f" and keys.nbytes >= WORTH_COUNTING and len(keys) <= MOST_KEYS
 
 
 def _scale(sample: Keys, algorithm: str) -> Scale | None:

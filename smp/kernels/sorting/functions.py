@@ -16,7 +16,6 @@ this machine has been calibrated, "auto" and "program" choose by its models: see
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -24,22 +23,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from smp import Machine
 from smp.errors import Unsupported
-from smp.selection.library import Library
 
 from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, argsort_fast, repeats, sort_fast
+from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, repeats, sort_fast, worth_a_glance
 from .forms import FORMS
 from .keys import DTYPES, Keys
+from .orders.fast import WORTH_PACKING, argsort_fast
 from .programs import ProgramRequest, program_library
 from .sampling import direction
 
-ARGSORTS = ("auto", "numpy", "partition")
-HERE = (*ARGSORTS, "vectors", "halves", "counting")
+ARGSORTS = ("auto", "numpy", "packed", "partition")
+HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
 LEAST = 1 << 14
 """Bytes of keys below which NumPy sorts them, whatever a calibration has found: even to ask for it would take time."""
+WORTH_STREAMS = 1 << 16
+"""Bytes of keys below which one stream orders them: to ask for streams or models would take a tenth of the time."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -68,10 +69,10 @@ def sort(
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
         asking.
 
-        Without models, "auto" follows a rule.  From 256 KiB of integers on, it is "counting" if the range of a sample
-        is narrow.  On AMD's Zen 4, it is "numpy" below 8 KiB, and otherwise "vectors".  On other CPUs, it is "numpy"
-        below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few clusters.  Otherwise it
-        is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
+        Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range, from 16 KiB on on AMD's
+        Zen 4, from 256 KiB on on other CPUs.  Otherwise it is "vectors" on Zen 4, and "numpy" below 8 KiB.  On other
+        CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a few
+        clusters; else it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -113,7 +114,7 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if algorithm == "auto" and threads is None and out is None and _is_short(keys, machine, sort_library):
+    if algorithm == "auto" and threads is None and out is None and _is_short(keys, machine):
         made: NDArray[Any] = keys.copy()
         made.sort()
         return made
@@ -127,7 +128,7 @@ def sort(
     elif algorithm == "counting":
         _count(given, result, threads or streams_for(machine))
     elif algorithm == "auto":
-        _sort(given, result, threads or streams_for(machine))
+        _sort(given, result, threads or (streams_for(machine) if given.nbytes >= LEAST else 1))
     else:
         sort_fast(given, result, 1 if algorithm == "numpy" else threads or streams_for(machine), algorithm)
     return result
@@ -142,11 +143,13 @@ def argsort(
     ----------
     keys, machine, threads
         As for `sort`.
-    algorithm : {"auto", "numpy", "partition"}
-        "auto" is "numpy" for few keys: without models, below 1 MiB.  Keys that ascend or descend already have their
-        order at once.  For others, it chooses by models, as `sort` does.
-        Without models, it is "partition" on more than one CPU, unless a sample has few distinct keys or most of them in
-        a few clusters.
+    algorithm : {"auto", "numpy", "packed", "partition"}
+        "packed" sorts words, each of which holds a key's bits and its index.  "partition" moves keys and indices into
+        parts, which NumPy orders; it is faster where few keys differ.
+
+        "auto" is "numpy" for few keys: without models, below 1536.  Keys that ascend or descend already have their
+        order at once.  For others, it chooses by models, as `sort` does.  Without models, it is "packed", or
+        "partition" if there are 2**18 keys or more and a sample has few distinct ones.
 
     Returns
     -------
@@ -161,7 +164,8 @@ def argsort(
 
     Notes
     -----
-    Working memory: a copy of the keys.
+    "packed" works in the array of the result, and copies keys that are strided, read-only, unaligned or in the other
+    byte order.  "partition" copies the keys.
 
     Examples
     --------
@@ -169,14 +173,16 @@ def argsort(
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if algorithm == "auto" and threads is None and _is_short(keys, machine, argsort_library):
+    if algorithm == "auto" and threads is None and _is_taken_by_numpy(keys) and len(keys) < WORTH_PACKING:
         return np.argsort(keys).astype(np.int64, copy=False)
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
     if algorithm == "auto" and (way := direction(given)):
         return np.arange(len(given), dtype=np.int64)[::way].copy()
+    if algorithm == "auto" and given.nbytes < WORTH_STREAMS:
+        return argsort_fast(given, 1)
     streams = threads or streams_for(machine)
-    if algorithm == "auto" and given.nbytes >= LEAST and len(given) <= MOST_KEYS:
+    if algorithm == "auto" and len(given) <= MOST_KEYS:
         library = argsort_library(given.dtype, streams)
         if library.models and len(given) >= library.worth:
             order: NDArray[np.int64] = library(Request(given))
@@ -184,17 +190,21 @@ def argsort(
     return argsort_fast(given, streams, algorithm)
 
 
-def _is_short(
-    keys: ArrayLike, machine: Machine | None, library: Callable[[np.dtype[Any], int], Library]
-) -> TypeGuard[NDArray[Any]]:
-    """Return True for a short array that NumPy takes as it is, so that no time is spent on anything else."""
-    if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in _NATIVE:
+def _is_short(keys: ArrayLike, machine: Machine | None) -> TypeGuard[NDArray[Any]]:
+    """Return True for a short array that NumPy sorts as it is, so that no time is spent on anything else."""
+    if not _is_taken_by_numpy(keys):
         return False
     if keys.nbytes < WORTH_VECTORS:
         return True
-    if library is sort_library and vectors.beat_numpy():
+    if vectors.beat_numpy():
         return False
-    return keys.nbytes < LEAST or len(keys) < library(keys.dtype, streams_for(machine)).worth
+    if keys.nbytes >= worth_a_glance(False):
+        return False
+    return keys.nbytes < LEAST or len(keys) < sort_library(keys.dtype, streams_for(machine)).worth
+
+
+def _is_taken_by_numpy(keys: ArrayLike) -> TypeGuard[NDArray[Any]]:
+    return type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE
 
 
 def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Keys:

@@ -14,13 +14,14 @@ back bit for bit.
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from smp import GlobalArray, local
+from smp import GlobalArray, inline, local
 
 Keys = NDArray[Any]  # of one of DTYPES
 Images = NDArray[Any]  # uint32 or uint64
@@ -87,29 +88,36 @@ def keys_of(mapped: Images, dtype: DTypeLike) -> Keys:
 
 def _mapped(loop: Any, given: Images, dtype: np.dtype[Any]) -> Images:
     made = np.empty_like(given)
-    loop(given, _rule(dtype), made)
+    loop(given, rule_of(dtype), made)
     return made
 
 
-def _rule(dtype: np.dtype[Any]) -> Rule:
-    """Return the rule that maps the bits of signed integers or floats."""
+@functools.cache
+def rule_of(dtype: np.dtype[Any]) -> Rule:
+    """Return the rule that maps the bits of keys, in native byte order, to their images."""
     width = 8 * dtype.itemsize
     sign, every = 1 << (width - 1), (1 << width) - 1
-    if dtype.kind == "i":
-        rest, lowest = 0, 0
+    if dtype.kind != "f":
+        sign, rest, lowest = sign * (dtype.kind == "i"), 0, 0
     else:
         rest = every - sign
         lowest = every - int(np.array(-np.inf, dtype).view(unsigned(dtype)))
     return tuple(np.uint64(number) for number in (width - 1, sign, rest, lowest, every))
 
 
+@inline
+def image(bits: Any, rule: Rule) -> np.uint64:
+    """Return the image of a key with these bits."""
+    place, sign, rest, lowest, every = rule
+    x = np.uint64(bits)
+    negative = np.uint64(0) - (x >> place)  # all ones or none
+    return ((x ^ sign ^ (negative & rest)) - lowest) & every
+
+
 @local
 def _to_images(bits: Images, rule: Rule, made: Images) -> None:
-    place, sign, rest, lowest, _ = rule
     for i in range(len(bits)):
-        x = np.uint64(bits[i])
-        negative = np.uint64(0) - (x >> place)  # all ones or none
-        made[i] = (x ^ sign ^ (negative & rest)) - lowest
+        made[i] = image(bits[i], rule)
 
 
 @local

@@ -17,7 +17,6 @@ Nonparametric estimation of Shannon's index of diversity, for the entropy.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -106,13 +105,14 @@ def direction(keys: Keys) -> int:
 
     Notes
     -----
-    Keys in no order take less than a microsecond. Keys that run one way take 0.2 to 0.4 ns each, until one does not.
+    Keys in no order take half a microsecond. Keys that run one way take 0.2 to 0.4 ns each, until one does not.
     """
     first = keys[:FIRST].tolist()
+    ordered = sorted(first)
     agrees: np.ufunc
-    if all(a <= b for a, b in itertools.pairwise(first)):
+    if first == ordered:
         agrees, way = np.less_equal, 1
-    elif all(a >= b for a, b in itertools.pairwise(first)):
+    elif first[::-1] == ordered:
         agrees, way = np.greater_equal, -1
     else:
         return 0

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import fdtrc  # F; scipy.stats would take half a second to import
 
 from smp._output.table import Column, Marked, text
 from smp._output.terminal import Printed
@@ -25,6 +26,7 @@ from smp.models._types import FloatArray
 
 from .effects import ROUNDING, Analysis, mark
 from .interactions import Conditional, alone, ends
+from .noise import CHANCE
 
 
 class Gain(NamedTuple):
@@ -108,7 +110,8 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
     elif analysis.design.is_full:
         effects.update({factor: (found.beside, found.uncertainty_beside) for factor, found in both.items()})
     least = float(analysis.means.min())
-    return _gains(effects, {} if single else both, analysis.factor, analysis.rounding, least, delayed, spent)
+    marked = {factor: (*found, analysis.factor) for factor, found in effects.items()}
+    return _gains(marked, {} if single else both, analysis.rounding, least, delayed, spent)
 
 
 def gains_of_speedup(
@@ -128,29 +131,42 @@ def gains_of_speedup(
     ------
     ValueError
         If a factor has no delay or no time, or if there is only one replicate.
+
+    Notes
+    -----
+    The scatter of a run is that of all trials together.  If the trials scatter differently, the uncertainty of a gain
+    is that of the two trials whose difference it is (Welch; degrees of freedom by Satterthwaite).
     """
     replicates, trials = responses.shape
     if replicates < 2:
         raise ValueError("one replicate of the trials shows no noise: run at least 2")
-    means = responses.mean(axis=0)
-    s = math.sqrt(2 * float(responses.var(axis=0, ddof=1).mean()) / replicates)
-    effects = {factor: (float(means[0] - one), s) for factor, one in zip(factors, means[1:], strict=True)}
+    means, variances, freedom = responses.mean(axis=0), responses.var(axis=0, ddof=1), replicates - 1
+    effects, differ = {}, _scatter_differently(variances, freedom)
+    for k, factor in enumerate(factors, 1):
+        two = variances[[0, k]] if differ else np.full(2, variances.mean())
+        known = freedom * float(two.sum() ** 2 / (two**2).sum()) if differ and two.any() else freedom * trials
+        effects[factor] = float(means[0] - means[k]), math.sqrt(float(two.sum()) / replicates), mark(known)
     rounding = ROUNDING * float(np.abs(responses).max())
-    return _gains(effects, {}, mark((replicates - 1) * trials), rounding, float(means.min()), delayed, spent)
+    return _gains(effects, {}, rounding, float(means.min()), delayed, spent)
+
+
+def _scatter_differently(variances: FloatArray, freedom: int) -> bool:
+    """Return True if the largest and the smallest of some variances differ by more than noise explains."""
+    least, most, pairs = float(variances.min()), float(variances.max()), math.comb(len(variances), 2)
+    return most > 0 and (not least or 2 * pairs * fdtrc(freedom, freedom, most / least) < CHANCE)
 
 
 def _gains(
-    effects: Mapping[str, tuple[float, float]],
+    effects: Mapping[str, tuple[float, float, float]],
     both: Mapping[str, Conditional],
-    factor_of_s: float,
     rounding: float,
     least: float,
     delayed: Mapping[str, float],
     spent: Mapping[str, float],
 ) -> Gains:
-    """Return the gains by effects and their standard uncertainties."""
+    """Return the gains by effects, their standard uncertainties, and the factors of these that mark an effect."""
     rows = []
-    for factor, (effect, s) in effects.items():
+    for factor, (effect, s, factor_of_s) in effects.items():
         if factor not in delayed or factor not in spent or not delayed[factor] > 0 or not spent[factor] >= 0:
             raise ValueError(
                 f"{factor} is delayed by {delayed.get(factor)}, with {spent.get(factor)} spent in it; each factor "

@@ -142,6 +142,7 @@ def _typed_sort(typing: Any, keys: Any, first: Any, count: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         lanes = _Lanes(context, builder, keys, args[0])
         _, first, count = args
+        _align_stack(lanes)
         done = builder.append_basic_block("sorted")
         for vectors_ in _SIZES[:-1]:
             few = builder.icmp_signed("<=", count, _I64(vectors_ * lanes.count))
@@ -155,6 +156,18 @@ def _typed_sort(typing: Any, keys: Any, first: Any, count: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(keys, types.intp, types.intp), code
+
+
+def _align_stack(lanes: _Lanes) -> None:
+    """Let the frame of the function begin at a multiple of a vector.
+
+    There are more vectors than registers.  The compiler aligns those that it keeps on the stack only if something else
+    on the stack must be aligned; otherwise half of them may cross two cache lines.
+    """
+    place = cgutils.alloca_once(lanes.builder, lanes.words)
+    place.align = vectors.VECTOR
+    kind = ir.FunctionType(ir.VoidType(), [place.type])
+    lanes.builder.call(ir.InlineAsm(kind, "", "r", side_effect=True), [place])  # else the place would be left out
 
 
 def _sort_vectors(lanes: _Lanes, first: Any, count: Any, vectors_: int) -> None:

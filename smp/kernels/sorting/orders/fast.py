@@ -1,0 +1,79 @@
+"""The fast forms of argsort, on streams of the calling process, and the rule for when they pay.
+
+    packed      see `smp.kernels.sorting.orders.packed`
+    partition   see `smp.kernels.sorting.parts`; then NumPy orders the parts, as many at a time as there are streams
+
+Parts are faster where few keys differ, so that each part is full of equal keys, with which NumPy has little to do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..fast import LEAST_BITS, MOST_KEYS, STREAM_BYTES, parts_for
+from ..keys import Keys
+from ..parts import CELLS, Numbers, Scale, count_cells, each_part, partition, scale_of
+from ..sampling import entropy, look
+from .packed import argsort_packed
+
+WORTH_PACKING = 1536
+"""Number of keys from which "auto" packs them."""
+WORD = 8
+"""Bytes of a word, of which each stream has at least `STREAM_BYTES` if "auto" chooses."""
+WORTH_PARTING = 1 << 18
+"""Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
+MOST_TOGETHER = 0.25
+"""Bits of entropy that a sample may lose in cells, which hold several different keys then, for parts to be faster."""
+
+
+def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
+    """Return the order that sorts keys.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, in either byte order
+    streams : int
+        Number of streams.
+    algorithm : {"auto", "numpy", "packed", "partition"}
+        "auto" is the rule that `smp.kernels.argsort` follows without models.  NumPy orders more than `MOST_KEYS` keys.
+    sample : ndarray of shape (s,), optional
+        Some of the keys, ascending, if they have already been looked at.
+    """
+    if algorithm == "auto":
+        algorithm = "packed" if len(keys) >= WORTH_PACKING else "numpy"
+        looks = WORTH_PARTING <= len(keys) <= MOST_KEYS
+        streams = min(streams, max(1, WORD * len(keys) // STREAM_BYTES))
+    else:
+        looks = algorithm == "partition"
+    if algorithm == "numpy" or not 0 < len(keys) <= MOST_KEYS:
+        return _by_numpy(keys)
+    if looks:
+        sample = look(keys).sample if sample is None else sample
+        scale = scale_of(sample) if algorithm == "partition" or entropy(sample) < LEAST_BITS else None
+        if scale and (algorithm == "partition" or takes_apart(scale, sample)):
+            return _by_parts(keys, scale, streams)
+    return _by_numpy(keys) if algorithm == "partition" else argsort_packed(keys, streams)
+
+
+def takes_apart(scale: Scale, sample: Keys) -> bool:
+    """Return True if hardly any different keys of a sample share a cell."""
+    counts = np.zeros((2, CELLS), np.uint32)
+    count_cells(sample, scale, counts)
+    shares = counts.sum(axis=0)
+    shares = shares[shares > 0] / len(sample)
+    return entropy(sample) + float((shares * np.log2(shares)).sum()) < MOST_TOGETHER
+
+
+def _by_numpy(keys: Keys) -> Numbers:
+    return np.argsort(keys).astype(np.int64, copy=False)
+
+
+def _by_parts(keys: Keys, scale: Scale, streams: int) -> Numbers:
+    moved, order = np.empty(len(keys), keys.dtype.newbyteorder("=")), np.empty(len(keys), np.int64)
+
+    def sort_part(part: slice) -> None:
+        order[part] = order[part][np.argsort(moved[part])]
+
+    ends = partition(keys, scale, parts_for(moved.nbytes + order.nbytes), streams, moved, order)
+    each_part(sort_part, ends, streams)
+    return order
