@@ -94,7 +94,7 @@ def labels(run: smp.Run) -> list[str]:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     order=st.integers(0, 60).flatmap(lambda n: st.permutations(range(n))), from_tail=st.booleans(), wide=st.booleans()
 )

@@ -83,7 +83,7 @@ def test_keys_in_any_order_are_sorted(processors: int, guard: str, shape: str, i
 
 
 @INLINE
-@GUARD
+@pytest.mark.parametrize("guard", each(2, GUARDS))
 @pytest.mark.parametrize("processors", each(3, [2, 1, 4]))
 def test_keys_are_sorted_on_the_host(machines: Machines, processors: int, guard: str, inline_swap: bool) -> None:
     """Many keys, also with more processors than CPUs."""

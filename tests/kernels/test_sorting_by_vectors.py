@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 from numpy.typing import NDArray
+from support.sampled import each
 
 import smp
 from smp._runtime.loops.compiler import numba
@@ -135,7 +136,7 @@ def test_vectors_that_the_network_keeps_on_the_stack_do_not_cross_cache_lines(dt
 
 @needs_vectors
 @every_type
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", each(2, SHAPES))
 def test_keys_are_sorted_in_place_as_numpy_sorts_them(
     dtype: np.dtype[Any], shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

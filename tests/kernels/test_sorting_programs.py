@@ -170,7 +170,7 @@ def test_every_program_sorts_any_keys(machine: smp.Machine, program: Callable[..
     check_sorted(shared.view, keys)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(keys=some_keys(), digit=st.integers(1, 16), oversampling=st.integers(1, 30), room=st.floats(1, 3))
 def test_tuning_never_changes_the_order(
     machine: smp.Machine, keys: Keys, digit: int, oversampling: int, room: float

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sampled import each
 
 from smp.kernels import argsort, random_list, rank_list, relax, scan_list, sort
 from smp.kernels.grids import blocked
@@ -33,7 +34,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("threads", each(2, THREADS))
 @pytest.mark.parametrize("algorithm", ["auto", "halves", "partition", "counting"])
 @pytest.mark.parametrize("n", [0, 7, 300_000])
 def test_keys_are_sorted_as_by_numpy(n: int, algorithm: str, threads: int | None) -> None:
@@ -72,7 +73,7 @@ def test_lists_are_ranked_and_scanned(n: int, algorithm: str, threads: int | Non
     assert np.array_equal(scan_list(successor, values, algorithm=algorithm, threads=threads), expected)
 
 
-@pytest.mark.parametrize("threads", THREADS[1:])
+@pytest.mark.parametrize("threads", each(2, THREADS[1:]))
 @pytest.mark.parametrize("shape", [(2, 9), (300, 200)])
 def test_grids_are_relaxed_to_the_same_bits(shape: tuple[int, int], threads: int) -> None:
     grid = np.random.default_rng(0).random(shape)

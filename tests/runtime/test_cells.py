@@ -25,6 +25,7 @@ from support.cells_scenarios import (
 )
 from support.linearizability import WRITEEF
 from support.machines import CPUS, PLACES, Machines, guarded
+from support.sampled import each
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -91,7 +92,7 @@ def place(machines: Machines, loaded: None) -> Place:
     return lambda name: machines(**PLACES[name])
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", each(2, SCENARIOS))
 @pytest.mark.parametrize("where", PLACES)
 def test_scenarios_hold_in_compiled_loops(place: Place, where: str, name: str) -> None:
     with guarded(place(where)) as machine:

@@ -91,7 +91,7 @@ def taken(acts: list[list[Act]], interpreted: bool) -> tuple[Any, ...]:
         return found, emulator.steps, steps.tobytes(), words.view.tolist()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(PROGRAMS)
 def test_both_engines_make_the_same_steps(acts: list[list[Act]]) -> None:
     assert taken(acts, interpreted=True) == taken(acts, interpreted=False)

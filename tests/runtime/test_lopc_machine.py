@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sampled import each
 
 import smp
 from smp.kernels.messages.request_cycles import model_machine, requests
@@ -64,7 +65,7 @@ APART = pytest.mark.parametrize("apart", [False, True], ids=["", "protocol proce
 
 @APART
 @pytest.mark.parametrize("variation", VARIATIONS)
-@pytest.mark.parametrize("work", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("work", each(2, [0.0, 1.0, 4.0]))
 def test_requests_of_all_to_all_take_as_long(work: float, variation: float, apart: bool) -> None:
     for wire in WIRES:
         check(all_to_all_pattern(work, 4), wire, variation, apart)

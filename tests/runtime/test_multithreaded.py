@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import each
 
 import smp
 from smp._runtime.emulated.multithreaded.emulation import Emulation, Totals
@@ -61,7 +62,7 @@ def run(program: Program, start: Label, words: int = 64, machine: smp.machines.M
 # Time.
 
 
-@pytest.mark.parametrize("lookahead", [pytest.param(0, marks=pytest.mark.slow), *range(1, 8)])
+@pytest.mark.parametrize("lookahead", each(2, [1, 0, *range(2, 8)]))
 def test_loads_overlap_as_far_as_the_lookahead_allows(lookahead: int) -> None:
     """Load k + lookahead + 1 is issued when load k has ended, and no two words are closer than the pipeline."""
     count = 40

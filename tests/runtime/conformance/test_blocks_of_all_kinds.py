@@ -84,7 +84,7 @@ def right(dtype: Any, size: int, to: int, parts: list[Part]) -> bytes:
     return data.tobytes()
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=5)
 @given(st.sampled_from(DTYPES), st.integers(1, 300).flatmap(lambda n: st.tuples(*[plans(n)] * 3)), st.booleans())
 def test_every_byte_lands_in_its_place_and_nothing_else_changes(
     machines: Machines, dtype: Any, plan: tuple[list[Part], ...], late: bool

@@ -64,7 +64,7 @@ def test_the_worked_examples(machines: Machines) -> None:
 
 
 @pytest.mark.parametrize("n", [1, LONG])
-@pytest.mark.parametrize("processors", [1, 2, 3, 4, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("processors", each(2, [1, 2, 3, 4, 5]))
 def test_all_boundaries_in_both_directions(machines: Machines, processors: int, n: int) -> None:
     settings = list(itertools.product((NONE, ELEMENT, ARRAY), repeat=processors))
     op = np.bitwise_xor if n > 1 else np.add
