@@ -38,8 +38,8 @@ from .serial import rank_here
 
 _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
-LEAST = 8192
-"""Number of nodes below which no models are asked, whatever a calibration has found: the loop takes some 20 us."""
+LEAST = 32_768
+"""Number of nodes below which no models are asked, whatever a calibration has found: the loop takes some 65 us."""
 
 
 def rank_list(
@@ -70,7 +70,7 @@ def rank_list(
         After ``python -m smp.microbench --calibrate``, models of this computer choose instead.  They go by the number
         of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted fastest of "serial",
         "fast" on one stream, and "fast" on all streams, if there are as many nodes as the calibration determines, or if
-        most of a few links go far.  It is "serial" for other lists, and below 8,192 nodes.  Asking the models takes 10
+        most of a few links go far.  It is "serial" for other lists, and below 32,768 nodes.  Asking the models takes 10
         to 30 us.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional

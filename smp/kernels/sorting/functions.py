@@ -37,7 +37,7 @@ from .sampling import direction
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
-LEAST = 1 << 14
+LEAST = 1 << 16
 """Bytes of keys below which NumPy sorts them, whatever a calibration has found: even to ask for it would take time."""
 WORTH_STREAMS = 1 << 16
 """Bytes of keys below which one stream orders them: to ask for streams or models would take a tenth of the time."""
@@ -119,7 +119,8 @@ def sort(
         made.sort()
         return made
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
-    check_threads(threads, f"algorithm={algorithm!r}", algorithm in HERE, algorithm == "numpy")
+    if threads is not None:
+        check_threads(threads, f"algorithm={algorithm!r}", algorithm in HERE, algorithm == "numpy")
     if algorithm == "vectors" and not vectors.has_vectors():
         raise Unsupported('algorithm="vectors" needs a CPU with AVX-512, and this one has none: use "auto"')
     result = np.empty(len(given), given.dtype.newbyteorder("=")) if out is None else _checked_out(out, given)
@@ -209,7 +210,7 @@ def _is_taken_by_numpy(keys: ArrayLike) -> TypeGuard[NDArray[Any]]:
 
 def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Keys:
     given = np.asarray(keys)
-    if given.dtype.newbyteorder("=") not in _NATIVE:
+    if given.dtype not in _NATIVE and given.dtype.newbyteorder("=") not in _NATIVE:
         names = ", ".join(dtype.name for dtype in DTYPES)
         raise TypeError(f"keys are {given.dtype}, but must be one of {names}; convert them, or use numpy.sort")
     if given.ndim != 1:
