@@ -36,7 +36,7 @@ from .fast import (
     worth_a_glance,
 )
 from .keys import Keys
-from .orders.fast import STREAM_KEYS, WORTH_PACKING, WORTH_PARTING, argsort_fast
+from .orders.fast import WORTH_PACKING, WORTH_PARTING, WORTH_TWO, argsort_fast
 from .sampling import Figures, Look, figures, look, share_below
 
 KINDS = ("int32", "int64", "float32", "float64")
@@ -206,7 +206,7 @@ def _argsort_library(kind: str, streams: int) -> Library:
     add("numpy", "numpy", 1, RANKS)
     add("packed alone", "packed", 1, PACKED)
     if streams > 1:
-        add("packed", "packed", streams, PACKED, f"n >= {2 * STREAM_KEYS}")
+        add("packed", "packed", streams, PACKED, f"n >= {WORTH_TWO}")
     add("partition", "partition", streams, PARTS, f"n >= {1 << 14} and bits >= 1")
     return recalled(made)
 
@@ -250,4 +250,4 @@ def _rule_of_argsort(streams: int, n: float, bits: float, *_: float) -> str:
         return "numpy"
     if n >= WORTH_PARTING and bits < LEAST_BITS:
         return "partition"
-    return "packed" if streams > 1 and n >= 2 * STREAM_KEYS else "packed alone"
+    return "packed" if streams > 1 and n >= WORTH_TWO else "packed alone"

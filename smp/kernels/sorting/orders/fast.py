@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..fast import LEAST_BITS, MOST_KEYS, parts_for
+from ..fast import LEAST_BITS, MOST_KEYS, STREAM_BYTES, parts_for
 from ..keys import Keys
 from ..parts import CELLS, Numbers, Scale, count_cells, each_part, partition, scale_of
 from ..sampling import entropy, look
@@ -18,8 +18,9 @@ from .packed import argsort_packed
 
 WORTH_PACKING = 1536
 """Number of keys from which "auto" packs them."""
-STREAM_KEYS = 1 << 16
-"""Least number of keys of each stream, if "auto" chooses."""
+WORTH_TWO, WORD = 1 << 17, 8
+"""Number of keys from which "auto" takes a second stream, and bytes of a word, of which three or more streams have at
+least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
 MOST_TOGETHER = 0.25
@@ -42,7 +43,7 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
     if algorithm == "auto":
         algorithm = "packed" if len(keys) >= WORTH_PACKING else "numpy"
         looks = WORTH_PARTING <= len(keys) <= MOST_KEYS
-        streams = min(streams, max(1, len(keys) // STREAM_KEYS))
+        streams = min(streams, max(1 + (len(keys) >= WORTH_TWO), WORD * len(keys) // STREAM_BYTES))
     else:
         looks = algorithm == "partition"
     if algorithm == "numpy" or not 0 < len(keys) <= MOST_KEYS:
