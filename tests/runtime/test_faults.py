@@ -25,7 +25,7 @@ from support.machines import HARD, Machines, gone
 
 import smp
 from smp import errors
-from smp._runtime.host import processes, workers
+from smp._runtime.host import processes, worker, workers
 from smp._runtime.host.pipe import Line
 from smp._runtime.program.failures import CLOSED
 from smp._runtime.protocols import stream_slots
@@ -721,6 +721,25 @@ def test_a_processor_that_does_not_start_is_reported(
         smp.host(3)
     assert isinstance(caught.value.__cause__, ProcessorDied)
     assert "KeyError" in capfd.readouterr().err
+
+
+def test_a_processor_that_ends_slowly_is_reported_with_its_own_status(
+    nothing_left: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its line stays open until it ends: the parent kills a processor whose line has ended."""
+    send, leave = processes.WorkerProcesses.send, worker.leave
+
+    def spoiled(self: processes.WorkerProcesses, rank: int, message: Any) -> None:
+        send(self, rank, {"rank": 0} if isinstance(message, dict) else message)
+
+    def slowly(status: int) -> None:
+        time.sleep(0.3)
+        leave(status)
+
+    monkeypatch.setattr(processes.WorkerProcesses, "send", spoiled)
+    monkeypatch.setattr(worker, "leave", slowly)  # a forked worker has it, too
+    with bounded(), pytest.raises(MachineError, match="did not start: processor 0 of 1 ended with status 1, "):
+        smp.host(1, start="fork")
 
 
 def test_a_processor_that_takes_too_long_to_start_is_killed(

@@ -65,7 +65,8 @@ def start(server: int, fds: Sequence[int]) -> NoReturn:
     status = 1
     try:
         line_fd, *passed = fds
-        opened(Line(socket.socket(fileno=line_fd)), passed).serve()
+        line = Line(socket.socket(fileno=line_fd))  # open until this process ends: the parent kills one whose line ends
+        opened(line, passed).serve()
         status = 0
     except (EOFError, ConnectionError):  # the parent is gone
         pass
