@@ -702,6 +702,22 @@ def test_a_line_takes_whole_messages_and_never_waits() -> None:
             garbled.take()
 
 
+def test_a_crash_is_located_in_its_own_thread_whatever_others_do(nothing_left: None) -> None:
+    """Other threads are not listed: while they run, their stacks may change, and end the handler too early."""
+
+    def program(proc: smp.Processor, words: smp.GlobalArray) -> None:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        threading.Thread(target=threading.Event().wait, args=(60,), daemon=True).start()
+        crash(words.view)
+
+    with smp.host(1) as machine, bounded(), pytest.raises(ProcessorDied) as caught:
+        machine.run(program, machine.zeros(1, np.int64))
+    (note,) = caught.value.__notes__
+    assert "Segmentation fault" in note
+    assert "test_faults.py" in note
+    assert "threading.py" not in note
+
+
 def test_a_processor_that_does_not_start_is_reported(
     nothing_left: None, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:

@@ -97,7 +97,9 @@ def opened(line: Line, fds: Sequence[int]) -> Worker:
     spec = line.receive()
     _settle(spec)
     box = os.fdopen(box_fd, "w")
-    faulthandler.enable(box)  # a crash leaves its traceback in the box, which the parent reads
+    # A crash leaves the traceback of its thread in the box, which the parent reads.  To read the stacks of other
+    # threads, which go on running, could end the handler before it comes to this one.
+    faulthandler.enable(box, all_threads=False)
     faulthandler.register(signal.SIGTERM, box, all_threads=False, chain=True)
     attached.clear()  # a copy of the parent maps segments of its other machines, which are not ours
     return Worker(line, Segment(segment_fd), spec["rank"], spec["size"], spec["retries"])
