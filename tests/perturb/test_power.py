@@ -14,26 +14,13 @@ from support.load import busy_cpus
 from support.machines import Emulated
 from support.sampled import each
 from support.tables import below
+from support.virtual_work import burn
 
-import smp
 from smp.perturb import climb, factor, screen
 from smp.perturb.analysis.advice import next_steps
 from smp.perturb.analysis.detectable import WORTH, power, worth_having
 from smp.perturb.analysis.effects import analyse
 from smp.perturb.designs.by_name import fractional
-
-_scratch = np.empty(1 << 20, np.uint8)  # never touched
-
-
-@smp.local
-def _touch(data: Any) -> int:
-    return data.size
-
-
-def burn(ns: int) -> None:
-    """Let virtual time pass, by a loop over local data of the right size."""
-    _touch(_scratch[: 10 * ns])
-
 
 DESIGN = fractional("2^(4-1)", "parse, store, sort, wait")
 RUN = 0.1

@@ -11,25 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 from support.machines import Emulated
+from support.virtual_work import burn
 
-import smp
 from smp.perturb import Trials, factor, screen
 from smp.perturb.analysis.speedups import gains_of_speedup
 from smp.perturb.command import main
 from smp.perturb.designs.slow_motion import all_but_one, is_all_but_one
 
 US = 1000
-_scratch = np.empty(1 << 22, np.uint8)  # never touched
-
-
-@smp.local
-def _touch(data: Any) -> int:
-    return data.size
-
-
-def burn(ns: int) -> None:
-    """Let virtual time pass, by a loop over local data of the right size."""
-    _touch(_scratch[: 10 * ns])
 
 
 def forked(proc: Any, branches: dict[str, int], after: int, rounds: int) -> None:

@@ -6,28 +6,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.machines import Emulated
+from support.virtual_work import burn
 
 import smp
 from smp.compiled import delay
 from smp.perturb import Busy, Stretch, Trials, factor, placed, screen, treated, treatment
 
 US = 1000
-_scratch = np.empty(1 << 22, np.uint8)  # never touched
-
-
-@smp.local
-def _touch(data: Any) -> int:
-    return data.size
-
-
-def burn(ns: int) -> None:
-    """Let virtual time pass, by a loop over local data of the right size."""
-    _touch(_scratch[: 10 * ns])
 
 
 def took(machine: smp.Machine, program: Callable[..., Any], **treatments: str) -> int:
@@ -186,7 +175,7 @@ def test_calls_of_functions_are_stretched(emulated: Emulated) -> None:
     def program() -> None:
         burn(10 * US)
 
-    name = f"{__name__}.burn"
+    name = "support.virtual_work.burn"
     with placed(name):
         assert took(emulated(1), program, **{name: "stretch:100%"}) == 20
 

@@ -26,7 +26,7 @@ from .compiler import c_function
 
 ENTRY, KEY, NEXT, KIND, AMOUNT, WORD, TAKE, FREE = range(8)
 RECORD_WORDS = 8
-BUSY, WORK, SLEEP, LOCK, BUFFER, CALL, STRETCH = range(7)
+BUSY, WORK, SLEEP, LOCK, BUFFER, CALL = range(6)
 MET, MET_WORDS = 4096, 4  # number of places that can be counted; a row: key, passes, address of the name
 _PAGE = 4096
 _LOOKS, _NAP = 1_000, 50_000  # looks at a held lock, then ns of each sleep between looks

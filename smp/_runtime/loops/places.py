@@ -59,7 +59,7 @@ class Order(NamedTuple):
     call: Callable[[], object] | None = None
     """Function to call, for CALL."""
     end: Ends | None = None
-    """Follows the passes of the place; then nothing is done at points of `delay`."""
+    """Follows the passes of the place, in Python."""
 
 
 Carrier = Callable[[Any, Any], Any]
@@ -185,7 +185,7 @@ class Places:
     actions : dict of str to callable
         Functions that Python calls at places, by name. It is always the same dictionary, so that testing it is cheap.
     ends : dict of str to Ends
-        What Python does when it leaves places, by name.  It is always the same dictionary, too.
+        By name, what follows the passes of places in Python.  It is always the same dictionary, too.
     timer : Timer or None
         Measures the time between entering and leaving while places are counted; otherwise None.
     carrier : callable or None
@@ -254,10 +254,9 @@ class Places:
                 return
             entry = _address(self._call_back) if interpreted else int(machine_code(act).address)
             for name, order in wanted.items():
+                self._fill(name, order, entry)
                 self.actions[name] = self._act_here
-                if order.end is None:
-                    self._fill(name, order, entry)
-                else:
+                if order.end is not None:
                     self.ends[name] = order.end
             self._orders.update(wanted)
 
@@ -277,7 +276,7 @@ class Places:
         It takes real time, or virtual time if an emulated machine runs.
         """
         order = self._orders.get(name)
-        if order is None or order.end is not None:
+        if order is None:
             return
         interpreter = here.interpreter
         if interpreter is not None and (order.call is None or in_a_loop):  # a loop over local data makes no steps

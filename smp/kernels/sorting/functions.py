@@ -38,9 +38,7 @@ from .sampling import direction
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
 LEAST = 1 << 16
-"""Bytes of keys below which NumPy sorts them, whatever a calibration has found: even to ask for it would take time."""
-WORTH_STREAMS = 1 << 16
-"""Bytes of keys below which one stream orders them: to ask for streams or models would take a tenth of the time."""
+"""Bytes of keys below which one stream sorts or orders them by the rule, because to ask for models takes too long."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -180,7 +178,7 @@ def argsort(
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
     if algorithm == "auto" and (way := direction(given)):
         return np.arange(len(given), dtype=np.int64)[::way].copy()
-    if algorithm == "auto" and given.nbytes < WORTH_STREAMS:
+    if algorithm == "auto" and given.nbytes < LEAST:
         return argsort_fast(given, 1)
     streams = threads or streams_for(machine)
     if algorithm == "auto" and len(given) <= MOST_KEYS:

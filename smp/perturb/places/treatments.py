@@ -32,7 +32,7 @@ from typing import Protocol
 
 import numpy as np
 
-from smp._runtime.loops.place_actions import BUFFER, BUSY, CALL, LOCK, SLEEP, STRETCH, WORK
+from smp._runtime.loops.place_actions import BUFFER, BUSY, CALL, LOCK, SLEEP, WORK
 from smp._runtime.loops.places import PLACES, Order
 
 from .counting import Met
@@ -206,7 +206,7 @@ class Stretch(_Unforeseen):
         return f"stretch:{self.percent:.12g}%"
 
     def order(self, site: Site | None) -> Order:
-        return Order(STRETCH, 0, 0, end=Stretched(self.percent / 100))
+        return Order(BUSY, 0, 0, end=Stretched(self.percent / 100))  # nothing when it is entered
 
     def mean(self, name: str, met: Met) -> float:
         """Return the mean seconds of a delay, given the counts of the place; ValueError if no time was measured."""

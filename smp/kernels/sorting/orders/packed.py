@@ -37,8 +37,6 @@ from ..fast import STREAM_BYTES, sort_fast
 from ..keys import Images, Keys, Rule, image, rule_of, unsigned
 from ..parts import Numbers, is_plain
 
-MOST_KEYS = 1 << 32
-"""Largest number of keys whose places fit into half a word."""
 CHUNK = 1 << 14
 """Words of short runs that are sorted at once, in a core's cache; longer runs are sorted one by one, on all streams."""
 TILE = 64
@@ -66,7 +64,7 @@ def argsort_packed(keys: Keys, streams: int) -> Numbers:
     Parameters
     ----------
     keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, in either byte order
-        At most `MOST_KEYS` keys.
+        At most 2**32 keys: their places fit into half a word.
     streams : int
         Number of streams.
     """
