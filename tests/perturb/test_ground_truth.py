@@ -223,7 +223,7 @@ def test_verdicts_compare_predicted_with_true_gains() -> None:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_gains_of_balanced_programs_rank_like_the_true_gains(seed: int) -> None:
-    """Passes that take twice as long show a place that takes half its time; delays of the mean rank worse."""
+    """Passes that take twice as long show a place that takes half its time."""
     program = balanced(seed)
     with Stage(program) as stage:
         runs = iter(range(10**6, 10**7))
