@@ -22,7 +22,7 @@ from smp.errors import (
 )
 
 from ..protocols import wait
-from ..source.lines import innermost
+from ..source.lines import innermost, is_a_librarys
 from ..source.titles import titled
 from .answers import Answer, Mismatched, Raised
 from .messages.handlers import HandlerMismatch
@@ -227,6 +227,11 @@ def _cause(sent: bytes) -> BaseException | None:
 
 
 def _innermost(box: str, place: Place) -> Place:
-    """Return the place, with the line at which the crash handler found the program."""
+    """Return the place, with the line at which the crash handler found the program.
+
+    The thread of a stream may have no line of the program, if a library's function is all that it runs.  The place is
+    then that at which the processor was last seen.
+    """
     file, line = innermost([(file, int(line)) for file, line in reversed(_FRAME.findall(box))])
-    return replace(place, file=file, line=line) if file else place
+    found = bool(file) and not (place.file and is_a_librarys(file))
+    return replace(place, file=file, line=line) if found else place
