@@ -1,6 +1,7 @@
 """Compare sorting with NumPy's sort and, if its sources are there, with Intel's x86-simd-sort, in turns.
 
-    python benchmarks/sorting_peers.py [--sources FOLDER] [--lengths 1000000,10000000,50000000] [--repeats 7]
+    python benchmarks/sorting_peers.py [--sources FOLDER] [--lengths 1000000,10000000,50000000] [--values 5]
+                                       [--repeats 7]
 
 FOLDER is the folder ``src`` of x86-simd-sort (https://github.com/intel/x86-simd-sort), whose headers are compiled here
 with OpenMP by ``c++``.  All sort the same random keys, in place and, except for x86-simd-sort, into a new array.  Each
@@ -52,17 +53,19 @@ def compiled(sources: Path, folder: Path) -> InPlace:
     return sort_by_it
 
 
-def drawn(dtype: str, n: int) -> Keys:
-    """Return random keys over the whole range of a type; floats between 0 and 1."""
+def drawn(dtype: str, n: int, values: int = 0) -> Keys:
+    """Return random keys over the whole range of a type, or of a few such values; floats between 0 and 1."""
     rng, kind = np.random.default_rng(0), np.dtype(dtype)
+    if values:
+        return rng.choice(drawn(dtype, values), n)
     if kind.kind == "f":
         return rng.random(n).astype(kind)
     return rng.integers(np.iinfo(kind).min, np.iinfo(kind).max, n, kind, endpoint=True)
 
 
-def compare(dtype: str, n: int, peers: dict[str, InPlace], repeats: int) -> None:
+def compare(dtype: str, n: int, values: int, peers: dict[str, InPlace], repeats: int) -> None:
     """Print a line for sorting in place, and one for sorting into a new array."""
-    keys = drawn(dtype, n)
+    keys = drawn(dtype, n, values)
     expected, place = np.sort(keys), np.empty_like(keys)
     for peer, function in peers.items():
         np.copyto(place, keys)
@@ -93,6 +96,7 @@ def main() -> None:
     parser.add_argument("--sources", type=Path, help="folder with x86simdsort-static-incl.h")
     parser.add_argument("--lengths", default="1000000,10000000,50000000")
     parser.add_argument("--types", default=",".join(NAMES), help="some of the types of keys")
+    parser.add_argument("--values", type=int, default=0, help="keys of this many different values")
     parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()
     peers: dict[str, InPlace] = {"numpy": lambda keys: keys.sort(), "smp": lambda keys: sort(keys, out=keys)}

@@ -17,7 +17,15 @@ from smp._runtime.loops.compiler import numba
 from smp.kernels.sorting import choice, fast
 from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.by_vectors.in_place import sort_in_place, sort_part, split_block
-from smp.kernels.sorting.by_vectors.vectors import GROUP, MOST_VECTORS, VECTOR, sort_few, split_group, split_vector
+from smp.kernels.sorting.by_vectors.vectors import (
+    GROUP,
+    MOST_VECTORS,
+    VECTOR,
+    before,
+    sort_few,
+    split_group,
+    split_vector,
+)
 from smp.kernels.sorting.functions import sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.selection.library import Library
@@ -40,6 +48,12 @@ def split_some(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
 @smp.local
 def sort_some(keys: Keys, first: int, count: int) -> None:
     sort_few(keys, first, count)
+
+
+@smp.local
+def before_all(keys: Keys, made: Keys) -> None:
+    for k in range(len(keys)):
+        made[k] = before(keys[k])
 
 
 def drawn(dtype: np.dtype[Any], n: int, seed: int = 1) -> Keys:
@@ -69,6 +83,21 @@ def test_vector_code_splits_as_its_definition_does(dtype: np.dtype[Any]) -> None
             count = split_one(source, 3, ours, 0, 4 * lanes, pivot)
             assert count == split_vector(source, 3, defined, 0, 4 * lanes, pivot)
             assert ours.tobytes() == defined.tobytes()
+
+
+@every_type
+def test_no_number_lies_between_a_key_and_the_one_before_it(dtype: np.dtype[Any]) -> None:
+    keys = drawn(dtype, 200)
+    made = np.empty_like(keys)
+    before_all(keys, made)
+    assert same(made, np.array([before(key) for key in keys]))
+    if dtype.kind == "f":
+        assert same(made, np.nextafter(keys, dtype.type(-np.inf)))
+    else:
+        least = np.iinfo(dtype).min
+        assert [int(key) for key in made] == [max(least, int(key) - 1) for key in keys]
+        ends = np.array([least, least + 1, np.iinfo(dtype).max], dtype)
+        assert [int(before(key)) for key in ends] == [least, least, np.iinfo(dtype).max - 1]
 
 
 @needs_vectors
@@ -161,6 +190,54 @@ def test_any_keys_are_sorted(keys: Keys, repeats: int) -> None:
     expected = np.sort(found)
     sort(found, algorithm="vectors", out=found)
     assert same(found, expected)
+
+
+def few_values(dtype: np.dtype[Any], n: int, count: int, skew: float, seed: int) -> Keys:
+    """Return keys of a few values, among them the ends of the type; with a skew, some are far rarer than others."""
+    ends = [np.inf, -np.inf, np.nan] if dtype.kind == "f" else [np.iinfo(dtype).min, np.iinfo(dtype).max, 0]
+    values = np.concatenate([np.array(ends, dtype), drawn(dtype, 3, seed)])
+    rng = np.random.default_rng(seed)
+    rng.shuffle(values)
+    shares = np.arange(1.0, count + 1) ** -skew
+    return rng.choice(values[:count], n, p=shares / shares.sum())
+
+
+@needs_vectors
+@settings(deadline=None)
+@given(st.sampled_from(DTYPES), st.integers(0, 6000), st.integers(1, 6), st.floats(0, 8), st.integers(0, 99))
+def test_keys_of_few_values_are_sorted(dtype: np.dtype[Any], n: int, count: int, skew: float, seed: int) -> None:
+    keys = few_values(dtype, n, count, skew, seed)
+    expected = np.sort(keys)
+    sort_in_place(keys, 1)
+    assert same(keys, expected)
+
+
+@needs_vectors
+@every_type
+@pytest.mark.parametrize("skew", [0.0, 3.0, 8.0])
+def test_keys_of_few_values_are_sorted_on_several_streams(
+    dtype: np.dtype[Any], skew: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(in_place, "WORTH_BYTES", 1 << 13)
+    for seed in range(12):
+        keys = few_values(dtype, 20_000 + seed, 1 + seed % 6, skew, seed)
+        expected = np.sort(keys)
+        sort_in_place(keys, 1 + seed % 3)
+        assert same(keys, expected)
+
+
+@needs_vectors
+@every_type
+def test_keys_of_few_values_are_split_a_few_times(dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part is left to NumPy, however often its median is one of the values."""
+    for seed in range(40):
+        keys = few_values(dtype, 5000, 1 + seed % 6, seed % 4, seed)
+        if (keys != keys).any():
+            continue
+        left = np.empty((64, 2), np.int64)
+        assert sort_part(keys, 0, len(keys), left) == 0
+        assert same(keys, np.sort(keys))
 
 
 @needs_vectors

@@ -15,8 +15,13 @@ cache.
      left                              right        vectors have; the next group is taken from the side with fewer free
                                                     places, so that there is always room for a group on both sides
 
-A pivot is the median of some keys.  If no key is above it, it is the largest key: those that equal it are set aside.  A
-part whose pivots were bad again and again is left to NumPy, so that the time is never quadratic.
+A pivot is the median of some keys.  Where many keys are equal, a part is split twice, and the middle is done.  A split
+by the number before the pivot leaves those below the pivot in front.
+
+    the pivot is the largest of some keys                          below the pivot first, then the others up to it
+    it is the smallest of some keys, or no key at all is above it  those up to the pivot first, then those below it
+
+A part whose pivots were bad again and again is left to NumPy, so that the time is never quadratic.
 
 Sources: Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, for the splitting in place; Tsigas and
 Zhang, A simple, fast parallel implementation of quicksort, for the order of the phases.
@@ -39,7 +44,7 @@ from smp._runtime.program.processor import share
 from ...in_process import side_by_side
 from ..keys import Keys
 from ..parts import is_plain
-from .vectors import GROUP, MOST_VECTORS, VECTOR, sort_few, split_group, split_vector
+from .vectors import GROUP, MOST_VECTORS, VECTOR, before, sort_few, split_group, split_vector
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
@@ -48,19 +53,24 @@ WORTH_BYTES = 1 << 20
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 _LANES = VECTOR // 4  # of the shortest keys
 Range = tuple[int, int]
+Pivot = tuple[Any, bool, bool]
 Call = Callable[[], object]
 Numbers = NDArray[np.int64]
 
 
 @inline
-def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Any:
-    """Return the median of some keys between two places; NaN if half of them are."""
+def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Pivot:
+    """Return the median of some keys between two places, and whether it is the smallest and the largest of them.
+
+    It is NaN if half of them are.
+    """
     count = 9 if high - low < 1024 else len(some)
     step = (high - low) // count
     for i in range(count):
         some[i] = keys[low + step // 2 + i * step]
     sort_few(some, 0, count)
-    return some[count // 2]
+    pivot = some[count // 2]
+    return pivot, some[0] == pivot, some[count - 1] == pivot
 
 
 @inline
@@ -105,16 +115,29 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys) -> int:
 
 
 @inline
-def less_first(keys: Keys, low: int, high: int, pivot: Any) -> int:
-    """Move the keys below the pivot to the front; return their end."""
-    end = low
-    for i in range(low, high):
-        key = keys[i]
-        if key < pivot:
-            keys[i] = keys[end]
-            keys[end] = key
-            end += 1
-    return end
+def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: int) -> tuple[int, int]:
+    """Split a part; return the end of its first half and the place of the second.  What is between them is sorted."""
+    key, smallest, largest = pivot
+    under = before(key)
+    least = under == key
+    under_first = largest and not least
+    start, stop, by, middle = low, high, under if under_first else key, low
+    for again in range(2):
+        place = split(keys, start, stop, by, kept)
+        if again:
+            return (middle, place) if under_first else (place, middle)
+        middle = place
+        if under_first:
+            start, by = middle, key
+        elif smallest or middle == high:
+            if least:
+                return low, middle
+            stop, by = middle, under
+        else:
+            break
+        if stop - start <= few:
+            break
+    return middle, middle
 
 
 @local(
@@ -168,24 +191,19 @@ def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
             sort_few(keys, a, b - a)
             continue
         pivot = pivot_of(keys, a, b, some)
-        if tries == 0 or pivot != pivot:
+        if tries == 0 or pivot[0] != pivot[0]:
             if count == len(left):  # all of it, then
                 left[0, 0], left[0, 1] = low, high
                 return 1
             left[count, 0], left[count, 1] = a, b
             count += 1
             continue
-        middle = split(keys, a, b, pivot, kept)
-        if middle == b:  # the others equal the pivot
-            ranges[waiting, 0], ranges[waiting, 1] = a, less_first(keys, a, b, pivot)
-            ranges[waiting, 2] = tries - 1
-            waiting += 1
-            continue
-        longer = np.int64(middle - a < b - middle)  # 1 if that is the second one
+        end, start = split_off(keys, a, b, pivot, kept, few)
+        longer = np.int64(end - a < b - start)  # 1 if that is the second one
         for k in range(2):
             second = longer == k  # the longer one first
-            ranges[waiting, 0] = middle if second else a
-            ranges[waiting, 1] = b if second else middle
+            ranges[waiting, 0] = start if second else a
+            ranges[waiting, 1] = b if second else end
             ranges[waiting, 2] = tries - 1
             waiting += 1
     return count
@@ -277,17 +295,18 @@ class _Team(NamedTuple):
         return self.low + sum(end - a for (a, _), end in zip(self.blocks, ends, strict=True))
 
     def halves(self, ends: list[int]) -> list[tuple[int, int, int]]:
-        """Return the two parts with their numbers of streams; one part, if no key is above the pivot."""
+        """Return the two parts with their numbers of streams; one part, if all keys are on one side of the pivot."""
         low, middle, high, streams = self.low, self.middle(ends), self.high, len(self.blocks)
-        if middle == high:
+        if middle in (low, high):
             return [(low, high, 1)]
         first = min(max(1, round(streams * (middle - low) / (high - low))), streams - 1)
         return [(low, middle, first), (middle, high, streams - first)]
 
 
 def _median(keys: Keys, low: int, high: int) -> Any:
-    """Return the median of 255 keys."""
-    return np.sort(keys[low : high : (high - low) // 255])[127]
+    """Return the median of 255 keys, or the number before it if it is the largest of them."""
+    some = np.sort(keys[low : high : (high - low) // 255])
+    return before(some[127]) if some[127] == some[-1] else some[127]
 
 
 def _exchanges(keys: Keys, team: _Team, ends: list[int]) -> list[Call]:
@@ -342,7 +361,7 @@ class _Parts:
         while (high - low) * keys.itemsize > CHUNK_BYTES:
             pivot = _median(keys, low, high)
             middle = split_block(keys, low, high, pivot) if pivot == pivot else high
-            if middle == high:
+            if middle in (low, high):
                 break
             self.put(middle, high)
             high = middle

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -265,6 +266,21 @@ def _of_few(keys: Keys, first: int, count: int) -> Any:
     return with_vectors if vectors.has_vectors() else vectors.sort_few
 
 
+def _of_before(key: Any) -> Any:
+    kind: Any = getattr(np, str(key))
+    floats = isinstance(key, types.Float)
+    end, one = kind(-np.inf if floats else np.iinfo(kind).min), kind(1)
+
+    def of_floats(key: Any) -> Any:
+        return np.nextafter(key, end)
+
+    def of_integers(key: Any) -> Any:
+        return kind(key - one) if key > end else key
+
+    return of_floats if floats else of_integers
+
+
 overloads(vectors.split_vector, _of_vector)
 overloads(vectors.split_group, _of_group)
 overloads(vectors.sort_few, _of_few)
+overloads(vectors.before, _of_before)

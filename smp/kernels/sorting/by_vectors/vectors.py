@@ -17,6 +17,8 @@ import functools
 import os
 from typing import Any
 
+import numpy as np
+
 from smp._runtime.loops.compiler import imported_with_numba
 
 from ..keys import Keys
@@ -65,6 +67,14 @@ def split_group(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
 def sort_few(keys: Keys, first: int, count: int) -> None:
     """Sort ``count`` keys from the place ``first`` on, at most `MOST_VECTORS` vectors of them, NaN last."""
     keys[first : first + count].sort()
+
+
+def before(key: Any) -> Any:
+    """Return the number that comes before a key in its type, or the key itself if it is the least one or NaN."""
+    kind = type(key)
+    if isinstance(key, np.floating):
+        return np.nextafter(key, kind(-np.inf))
+    return kind(key - kind(1)) if key > np.iinfo(kind).min else key
 
 
 @functools.cache
