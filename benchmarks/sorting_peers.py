@@ -107,7 +107,7 @@ def main() -> None:
         print(f"{'':<32}{columns}\n{'ns a key':>48}{'smp':>24}{'smp':>8}")
         for dtype in options.types.split(","):
             for n in map(int, options.lengths.split(",")):
-                compare(dtype, n, peers, options.repeats)
+                compare(dtype, n, options.values, peers, options.repeats)
 
 
 if __name__ == "__main__":
