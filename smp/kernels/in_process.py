@@ -49,12 +49,18 @@ def streams_for(machine: Machine | None) -> int:
     machine : Machine, optional
         By default the machine of the enclosing ``with`` block; if there is none, one stream for each CPU.
     """
-    cpus, chosen = _cpus(frozenset(os.sched_getaffinity(0)), int(time.monotonic())), machine or current_machine()
+    cpus, chosen = _cpus(int(1000 * time.monotonic())), machine or current_machine()
     return cpus if chosen is None else min(chosen.size, cpus)
 
 
 @functools.lru_cache(maxsize=1)
-def _cpus(affinity: frozenset[int], second: int) -> int:
+def _cpus(millisecond: int) -> int:
+    """Return the number of usable CPUs, kept for a millisecond because the system's call takes longer than a glance."""
+    return _cpus_of(frozenset(os.sched_getaffinity(0)), millisecond // 1000)
+
+
+@functools.lru_cache(maxsize=1)
+def _cpus_of(affinity: frozenset[int], second: int) -> int:
     """Return the number of usable CPUs, kept for a second because the look-up takes a tenth of a millisecond."""
     return len(usable_cpus())
 

@@ -23,12 +23,10 @@ from .counting import WIDEST, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
-from .sampling import entropy, look
+from .sampling import entropy, look, seem_narrow
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-KEYS_OF_A_GLANCE = 16
-"""Number of keys that show whether their range may be narrow."""
 WORTH_VECTORS = 1 << 13
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
@@ -100,8 +98,7 @@ def is_narrow(keys: Keys) -> bool:
     n = len(keys)
     if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(vectors.beat_numpy()) or n > MOST_KEYS:
         return False
-    some = keys[:: n // KEYS_OF_A_GLANCE].tolist()
-    return (max(some) - min(some)) * KEYS_A_COUNTER <= n and len(set(some)) > len(some) // 2
+    return seem_narrow(keys, n // KEYS_A_COUNTER)
 
 
 def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:

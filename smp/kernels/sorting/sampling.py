@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from smp import local
 
 from .keys import Keys
+from .parts import is_plain
 
 LARGEST, SMALLEST = 1024, 256
 """Largest and smallest number of keys of a sample."""
@@ -35,8 +36,11 @@ FEW, OCTAVES = 384, 0.8
 """Number of equal keys at which NumPy's sort changes its method, and the number of doublings over which it changes."""
 
 
-FIRST, AT_ONCE = 8, 8192
-"""Number of the first keys, which in most arrays run neither way, and of those that are then compared at once."""
+FIRST, SOME, AT_ONCE = 8, 512, 8192
+"""Number of the first keys, most of which run neither way; of those of which nearly ordered ones turn somewhere; and of
+those that are then compared at once."""
+KEYS_OF_A_GLANCE = 16
+"""Number of keys that show whether their range may be narrow."""
 
 
 class Look(NamedTuple):
@@ -105,22 +109,62 @@ def direction(keys: Keys) -> int:
 
     Notes
     -----
-    Keys in no order take 0.6 us. Of keys that run one way, each takes 0.4 ns, until one does not.
+    Keys in no order take 0.5 us. Of keys that run one way, each takes 0.1 to 0.3 ns, until some do not.
     """
-    first = keys[:FIRST].tolist()
-    ordered = sorted(first)
-    agrees: np.ufunc
-    if first == ordered:
-        agrees, way = np.less_equal, 1
-    elif first[::-1] == ordered:
-        agrees, way = np.greater_equal, -1
-    else:
-        return 0
-    for start in range(0, len(keys) - 1, AT_ONCE):
+    way = int(first_way(keys if is_plain(keys) else native(keys[: SOME + 1])))
+    agrees: np.ufunc = np.greater_equal if way < 0 else np.less_equal
+    for start in range(SOME, (len(keys) - 1) if way else 0, AT_ONCE):
         stop = min(start + AT_ONCE, len(keys) - 1)
         if not agrees(keys[start:stop], keys[start + 1 : stop + 1]).all():
             return 0
     return way
+
+
+@local
+def first_way(keys: Keys) -> int:
+    """Return 1 if the first keys ascend, -1 if they descend, 0 if they do neither."""
+    k, last, up, down = 0, min(len(keys) - 1, SOME), True, True
+    while k < last and (up or down):
+        for _ in range(min(FIRST, last - k)):
+            up &= keys[k] <= keys[k + 1]
+            down &= keys[k] >= keys[k + 1]
+            k += 1
+    return 1 if up else -1 if down else 0
+
+
+def seem_narrow(keys: Keys, most: int) -> bool:
+    """Return True if a few of the integers are in a narrow range, but mostly different.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,), integers
+    most : int
+        Widest range that is narrow.
+    """
+    step = max(1, len(keys) // KEYS_OF_A_GLANCE)
+    return bool(_seem_narrow(keys, step, most) if is_plain(keys) else _seem_narrow(native(keys[::step]), 1, most))
+
+
+@local
+def _seem_narrow(keys: Keys, step: int, most: int) -> bool:
+    least, largest = keys[0], keys[0]
+    for k in range(step, len(keys), step):
+        least, largest = min(least, keys[k]), max(largest, keys[k])
+    if np.uint64(largest) - np.uint64(least) > np.uint64(most):
+        return False
+    count, different = 0, 0
+    for k in range(0, len(keys), step):
+        new = True
+        for j in range(0, k, step):
+            new &= keys[j] != keys[k]
+        count += 1
+        different += new
+    return different > count // 2
+
+
+def native(keys: Keys) -> Keys:
+    """Return a copy of keys that compiled loops take."""
+    return np.array(keys, keys.dtype.newbyteorder("="))
 
 
 @functools.cache
