@@ -4,7 +4,8 @@
                                     [--at shape=0 ...]
 
 A library chooses among its forms by models, which are those that are kept on this machine, or those of the file; see
-`choices.py`.  The first input of its calibration is the size, and the others have the middle of their ranges, or the values of --at:
+`choices.py`.  The first input of its calibration is the size, and the others have the middle of their ranges, or the
+values of --at:
 
     predicted    where the models' order of the two fastest forms changes, between sizes 15% apart
     measured     where the ratio of their times is 1, between sizes 1.4 times apart, within a factor of 8 of the former
