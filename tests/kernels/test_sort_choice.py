@@ -14,7 +14,7 @@ import smp
 from smp.kernels.sorting import choice, forms, functions, programs
 from smp.kernels.sorting import fast as fast_sorting
 from smp.kernels.sorting.choice import Request
-from smp.kernels.sorting.counting import sort_by_counting
+from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
@@ -149,6 +149,15 @@ def test_one_key_out_of_order_is_seen_wherever_it_is(last: int, way: int) -> Non
     keys[last] = keys[last - 1] - way
     assert direction(keys) == 0
     assert direction(np.append(np.arange(100.0), np.nan)) == 0
+
+
+@pytest.mark.parametrize(("bits", "counted"), [(15, True), (16, True), (17, False), (20, False)])
+def test_a_range_that_counting_would_refuse_is_shown_as_too_wide(bits: int, counted: bool) -> None:
+    """Of 17 bits, the keys themselves are in range, but with a margin around a sample of them it is too wide."""
+    keys = np.random.default_rng(0).integers(0, 1 << bits, 1 << 20, np.int32)
+    width = Request(keys).inputs()[-1]
+    assert (width < WIDEST) == counted
+    assert (range_around(look(keys).sample) is not None) == counted
 
 
 def test_the_look_does_not_depend_on_the_layout() -> None:

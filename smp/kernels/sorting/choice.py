@@ -108,7 +108,8 @@ class Request:
         if sample.dtype.kind == "f":
             return self._inputs()
         around = range_around(sample)
-        return (*self._inputs(), float(around[1] if around else int(sample[-1]) - int(sample[0])))
+        width = around[1] if around else max(WIDEST, int(sample[-1]) - int(sample[0]))  # too wide for counting
+        return (*self._inputs(), float(width))
 
     def inputs_of_order(self) -> tuple[float, ...]:
         """Return the inputs of the models of argsort."""
