@@ -208,7 +208,7 @@ def _argsort_library(kind: str, streams: int) -> Library:
     add("packed alone", "packed", 1, PACKED)
     if streams > 1:
         add("packed", "packed", streams, PACKED, f"n >= {WORTH_TWO}")
-    add("partition", "partition", streams, PARTS, f"n >= {1 << 14} and bits >= 1")
+    add("partition", "partition", streams, PARTS, f"n >= {WORTH_TWO} and bits >= 1")
     return recalled(made)
 
 
