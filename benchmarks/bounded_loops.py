@@ -312,12 +312,12 @@ def restored(loop: Callable[..., Any], words: Words, *args: Any) -> Act:
 def of_cells(cells: Cells) -> Iterator[Loop]:
     """Yield a cell's pair of operations and its floor, as `cells.py` compares them."""
     words, out = placed(32, np.int64), np.zeros(1, np.int64)
-    pairs: tuple[tuple[str, Callable[..., Any], Any, str], ...] = (
-        ("writeef and readfe of a cell", pair_of_operations, cells, r"lock\s+cmpxchg16b"),
-        ("compare_exchange and store", floor_of_a_pair, words, "lock"),
+    pairs: tuple[tuple[str, Callable[..., Any], Any, float], ...] = (
+        ("writeef and readfe of a cell", pair_of_operations, cells, 0.5),
+        ("compare_exchange and store", floor_of_a_pair, words, 1),
     )
-    for name, loop, first, marked in pairs:
-        part = Part("", loop, (first, 9, out), marked, per_mark(1), through_memory=True)
+    for name, loop, first, units in pairs:
+        part = Part("", loop, (first, 9, out), "lock", per_mark(units), through_memory=True)
         yield Loop(name, (part,), tuple(partial(loop, first, n, out) for n in (1500, 500)), (1, -1), 1000)
 
 

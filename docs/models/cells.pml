@@ -14,10 +14,9 @@
  *   cause                        ABORT: 0, or the first cause
  *   deaths                       DEATHS
  *   look                         quick and attempt: load(word), compare_exchange(word, w, w | LOCKED);
- *                                see below
+ *                                see below. A writeef in quick is a change without queues
  *   read                         readff, readxx, peeked: load word, load value, load word again; and
  *                                readfe in quick, whose second look is a compare_exchange
- *   pair                         writeef in quick: load word, load value, compare_exchange_pair
  *   act, filled, emptied         change: what the holder of the lock does; results go into records
  *   store_value, unlock, tell    store_release(value), store_release(word), then `tell` of _records
  *   trap, sleep, withdraw        trap: begin_wait, enqueue; `sleep` of _wait; withdraw: unlink, which is
@@ -42,7 +41,7 @@
  * them out of LAST_ONE, if that is defined), any of them each time, in every order. With
  *   -DFILLED      the cell is full at first;
  *   -DVERSIONS=1  no versions, and nobody who needs them: of the reads without the lock a stream may
- *                 call none, and a readfe is never quick (a writeef is: the pair needs no version);
+ *                 call none, and a readfe is never quick (a writeef is: its lock needs no version);
  *   -DRETRIES=n   a wait looks up to n times more before it traps;
  *   -DDEADLINE    a wait may expire;
  *   -DKILLS=n     up to n streams are killed;
@@ -106,7 +105,10 @@
 #define ANY         511
 #define SUITS(w)    (((op) & NEEDS_FULL) == 0 && (op) != WRITEEF || FULL(w) == (op != WRITEEF))
 #define UNLOCKED_READ  ((op & (READFF + READXX)) != 0)
-#define QUICK(w)    (op == WRITEEF && !FULL(w) || op == READFE && FULL(w) && VERSIONS > 1)
+#define QUICK(w)    (op == READFE && FULL(w) && VERSIONS > 1 && A(w) == 0 && B(w) == 0)
+#if defined(BUG_WRITEEF_STATE_FIRST) || defined(BUG_WRITEEF_VALUE_FIRST)
+#define BARE(w)     (op == WRITEEF && !FULL(w) && A(w) == 0 && B(w) == 0)
+#endif
 
 /* The state word. */
 #define FULL(w)     ((w) & 1)
@@ -485,11 +487,12 @@ inline unqueue() {              /* own record, under the lock; `mine`: it was th
     fi
 }
 
-inline paired() {               /* writeef, in one step */
+#ifdef BARE
+inline exchanged() {            /* writeef without the lock: compare_exchange(word, w, w + FULL + VERSION) */
     happens(me + 1, op, bits, 0);
-    assert(!ANY_QUEUED(ANY));                   /* overtakes nobody, leaves nobody waiting */
     word = WORD(1, 0, 0, NEWER(w))
 }
+#endif
 
 /* Sleep if the word is still as it was seen; or not at all: another value, a signal, no reason. */
 inline futex_wait() {
@@ -633,12 +636,10 @@ look:   if
         :: atomic { !LOCKED(word) ->
             if
             :: SUITS(word) && UNLOCKED_READ -> w = word; goto read
-            :: QUICK(word) && A(word) == 0 && B(word) == 0 ->
-                w = word;
-                if
-                :: op == READFE -> goto read
-                :: op == WRITEEF -> goto pair
-                fi
+            :: QUICK(word) -> w = word; goto read
+#ifdef BARE
+            :: BARE(word) -> w = word; goto bare
+#endif
 #ifdef BUG_LOCK_NOT_ATOMIC
             :: SUITS(word) && !UNLOCKED_READ -> w = word
 #else
@@ -674,29 +675,20 @@ read:   result = low;
         :: atomic { !UNCHANGED -> result = 0; after = 0; w = 0; goto look }
         fi;
 
-pair:   result = low;
-        after = high;
-        if
-#ifdef BUG_PAIR_VALUE_FIRST
+#ifdef BARE
+bare:   if
+#ifdef BUG_WRITEEF_VALUE_FIRST
         :: low = bits; high = bits;
             if
-            :: d_step { word == w -> paired(); result = 0; after = 0 }; goto ends
-            :: atomic { word != w -> result = 0; after = 0; w = 0; goto look }
+            :: d_step { word == w -> exchanged() }; goto ends
+            :: atomic { word != w -> w = 0; goto look }
             fi
 #else
-        :: d_step { word == w && low == result && high == after ->
-            paired();
-#ifndef BUG_PAIR_IN_TWO_STORES
-            low = bits; high = bits;
-#endif
-            result = 0; after = 0 };
-#ifdef BUG_PAIR_IN_TWO_STORES
-            low = bits; high = bits;
-#endif
-            goto ends
-        :: atomic { word != w || low != result || high != after -> result = 0; after = 0; w = 0; goto look }
+        :: d_step { word == w -> exchanged() }; low = bits; high = bits; goto ends
+        :: atomic { word != w -> w = 0; goto look }
 #endif
         fi;
+#endif
 
 trap:   if
         :: atomic { !LOCKED(word) && !LEFT_IN_A_QUEUE -> take_lock();

@@ -29,6 +29,7 @@ from support.sampled import each
 
 import smp
 from smp._computer.limits import usable_cpus
+from smp._runtime.protocols import cell, stream_slots
 from smp.compiled import (
     fetch_add,
     fill,
@@ -363,6 +364,41 @@ def test_a_wait_that_reaches_its_deadline_raises_and_leaves_the_queue(
     else:
         cells.writeef(2, 7)
         assert cells.peek(2) == (True, 7)
+
+
+@pytest.mark.parametrize("retries", [0, 10_000])
+@pytest.mark.parametrize("op", [linear.READFE, linear.READFF, linear.WRITEEF, linear.FETCH_ADD], ids=linear.name)
+def test_a_wait_outlasts_a_writer_that_loses_its_cpu_between_lock_and_release(
+    pair: smp.Machine, op: int, retries: int
+) -> None:
+    """Processor 0 makes the changes of a quick writeef one by one, with a long rest after the first and the second."""
+    cells = pair.cells(1, retries=retries)
+
+    def program(proc: smp.Processor) -> tuple[int, ...]:
+        words = np.asarray(cells._block).view(np.int64)
+        if proc.rank == 0:
+            words[0] = stream_slots.LOCKED
+        proc.barrier()
+        if proc.rank == 0:
+            for at, word in ((1, 7), (0, cell.FULL + cell.VERSION)):
+                time.sleep(0.02)
+                words[at] = word
+            return (cells.readfe(0),) if op == linear.WRITEEF else ()
+        given = {linear.WRITEEF: 8, linear.FETCH_ADD: 8}.get(op, 0)
+        return tuple(played(Way(), 0, cells, [(op, 0, given)]))
+
+    with guarded(pair):
+        first, second = pair.run(program).results
+    assert (first, second) == (((7,), (0,)) if op == linear.WRITEEF else ((), (7,)))
+    assert (
+        cells.peek(0)
+        == {
+            linear.READFE: (False, 7),
+            linear.READFF: (True, 7),
+            linear.WRITEEF: (True, 8),
+            linear.FETCH_ADD: (True, 15),
+        }[op]
+    )
 
 
 def test_the_parent_can_wait_after_a_failed_run(pair: smp.Machine) -> None:

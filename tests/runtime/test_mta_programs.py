@@ -54,18 +54,23 @@ def test_additions_to_one_word_are_114_cycles_apart_on_all_processors_together(p
     assert max(found) == pytest.approx(40 * processors * 114, rel=0.1)
 
 
-def waited(length: float) -> float:
+def waited(length: float, fill: str = "writeef") -> float:
     """Return the cycles that a processor waits for a cell; another one fills it after the given number of cycles."""
 
     def program(proc: smp.Processor, cells: Any) -> float:
         if proc.rank == 0:
             proc.work(cycles=length)
-            cells.writeef(0, 7)
+            getattr(cells, fill)(0, 7)
             return 0.0
         return taken(proc, lambda: cells.readfe(0))
 
     with smp.emulated(2, machine="mta") as machine:
         return float(machine.run(program, machine.cells(1)).results[1])
+
+
+@pytest.mark.parametrize("length", [50_000, RETRIES + TRAP - 1_000, RETRIES + 2 * TRAP])
+def test_a_wait_is_as_long_whichever_operation_fills_the_cell(length: float) -> None:
+    assert waited(length, "writexf") == pytest.approx(waited(length), abs=2)
 
 
 def test_a_waiting_stream_retries_and_then_traps() -> None:

@@ -16,6 +16,7 @@ from support.machines import gone
 import smp
 from smp._runtime.protocols import wait
 from smp._runtime.protocols.entry_points import core
+from smp._runtime.protocols.stream_slots import LOCKED
 from smp.errors import Aborted, MachineClosed, MachineError, ProcessorDied, WaitTimeout
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -192,6 +193,24 @@ def test_an_emulated_machine_has_nothing_to_restart() -> None:
         assert machine.run(lambda proc, a: int(a.view.sum()), array).results == [3, 3]
     with pytest.raises(MachineClosed):
         machine.restart()
+
+
+def test_a_cell_whose_writer_was_killed_between_lock_and_release_is_empty_again(machine: smp.Machine) -> None:
+    """Processor 0 makes the first two changes of a writeef, and is killed before the third."""
+    cells = machine.cells(2, np.int64)
+
+    def program(proc: smp.Processor, cells: smp.Cells) -> None:
+        words = np.asarray(cells._block).view(np.int64)
+        if proc.rank == 0:
+            words[:2] = LOCKED, 7
+            os.kill(os.getpid(), signal.SIGKILL)
+        cells.readfe(0)
+
+    with pytest.raises(ProcessorDied, match="processor 0 of 2 was killed by SIGKILL"):
+        machine.run(program, cells)
+    machine.restart()
+    assert not cells.peek(0)[0]
+    assert machine.run(stream, cells, 100).results == [0, 4950]
 
 
 def kills(count: int, seed: int) -> None:

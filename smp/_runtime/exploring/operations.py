@@ -1,7 +1,7 @@
 """Records the operations that a program calls while one schedule runs, each with its words, values and result.
 
     the program's line      v = cells.readfe(3)
-    its steps               load, load, compare_exchange_pair         between which other streams may make steps
+    its steps               load, load, compare_exchange              between which other streams may make steps
     the record              readfe(cells[3]) -> 7
 
 An operation is a call of smp by the program.  Python reports calls and returns to a profiler, for all streams of an

@@ -11,6 +11,8 @@
                 the value, store_release of the new state, with the next version
     a look      readff, readxx, peek: load state, load value, load state again; if the state is the same, the value
                 belongs to it
+    quick       without queues, a writeef is a change of three steps; a readfe is a look whose second look is a
+                compare_exchange to empty, with the next version
     a fill      under the lock: serve all of A in their order - a readff is given the value, a writeff replaces it, a
                 fetch_add adds to it; then the first of B, a readfe, is given it, and the cell stays empty; without a
                 readfe the cell is full
@@ -23,17 +25,31 @@ cell is locked.  No other stream can come between.  So a trapped stream is never
 stream that still retries loses at most one turn per look.  The served streams are notified after the cell is
 unlocked.
 
+These stores pair with these loads, if the load finds what was stored:
+
+    store_release of the state     load of the state, compare_exchange     the value and the queues are those of the
+                                                                           state, and so is all that was written before
+    store_release of the value     load of the value, in a look            the second look finds the word LOCKED, or
+                                                                           changed since
+    compare_exchange to LOCKED     load, compare_exchange                  the state is about to change: wait
+
+A look that has loaded a value too new for its state thus fails.  The last store may be held back, so that its stream
+already loads from other cells: to other streams this is a lock that is held longer, and no state that is over.
+
 A cell is a fence.  Every operation that can proceed in only one state acquires, by its compare_exchange (a readff by
 its loads, a trapped stream by its load of STATUS).  Every operation that changes the state releases, by its last
-store_release or, if it does not lock (see `quick`), by its compare_exchange.  ``docs/models/cells.pml`` is the model
-of the protocol.
+store_release, or a quick readfe by its compare_exchange.  ``docs/models/cells.pml`` is the model of the protocol.
+
+The holder of a lock may lose its CPU, or be killed.  Others then look again, nap, and, once a processor was killed,
+give up (see ``stream_slots.lock``).  `restart` unlocks the cells of a machine that goes on.  A lock is held for some
+instructions of machine code: neither Python code nor the end of a run comes between them.
 
 Source: microbenchmarking the Tera MTA, sections 3.2 and 3.2.1 (two queues, the retry limit, the trap).
 """
 
 from __future__ import annotations
 
-from ..loops.atomics import Words, clock, compare_exchange, compare_exchange_pair, load, pause, store_release, words_at
+from ..loops.atomics import Words, clock, compare_exchange, load, pause, store_release, words_at
 from ..loops.bits import ADD, added
 from ..loops.compiler import inline, merged
 from .event_rings import GOES_ON, WAITS, WAKES, note, note_served
@@ -84,9 +100,9 @@ def quick(words: Words, k: int, op: int, bits: int) -> tuple[bool, int]:
     """Do an operation in the most frequent case: the cell is in the state that it needs, and no stream is in the way.
 
     Return True and the result if it was done; otherwise False, and nothing has changed. `attempt` would do the same,
-    but this function is small enough to become part of the caller's loop. It does not lock. A readfe loads the value
-    between two looks at the same version, so the value is that of this version. A writeef changes both words at once.
-    So the line need not come back for the end of a critical section.
+    but this function is small enough to become part of the caller's loop. A readfe loads the value between two looks
+    at the same version, so the value is that of this version. A writeef locks for two stores. A compare-exchange of
+    both words would not lock, but on some CPUs it waits until a store to one of them has reached the cache.
     """
     word = load(words, k)
     if op == READFE and word & (QUEUES | LOCKED | FULL) == FULL:
@@ -96,8 +112,11 @@ def quick(words: Words, k: int, op: int, bits: int) -> tuple[bool, int]:
         value = load(words, k + 1)
         return load(words, k) == word, value
     if op == WRITEEF and word & (QUEUES | LOCKED | FULL) == 0:
-        before = load(words, k + 1)
-        return compare_exchange_pair(words, k, word, before, word + FULL + VERSION, bits), 0
+        if compare_exchange(words, k, word, word + LOCKED) != word:
+            return False, 0
+        store_release(words, k + 1, bits)
+        store_release(words, k, word + FULL + VERSION)
+        return True, 0
     return False, 0
 
 

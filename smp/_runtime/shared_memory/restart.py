@@ -4,7 +4,8 @@
     free       each cell: no lock, no queues; its value stays, and so does its state, full or empty
     forget     the words of the last run, and the processors' records and texts; those of this process's threads stay
 
-A processor that is killed changes a cell wholly or not at all, as other streams see it: the state word is stored last.
+A processor that is killed changes the state of a cell wholly or not at all: it is stored last, and unlocks the cell.
+The value is stored just before, so it can be the new one although the state is the old one.
 """
 
 from __future__ import annotations

@@ -34,16 +34,33 @@ ROWS = 1 << 16
 """Shared words that can be hot spots: the first ones that the programs use."""
 _PAUSE, _SLEEP = meaning_of(atomics.pause), meaning_of(atomics.futex_wait)
 _LOOKS, _STORES = {meaning_of(atomics.load)}, {meaning_of(atomics.store), meaning_of(atomics.store_release)}
+CELL_BYTES = 2 * WORD_BYTES
 _READ_AND_WRITE = 2  # accesses of a bank for an operation that looks at a word and changes it
 
 
 class _Operation:
-    """An operation of a stream on a cell: when its access was answered, and whether it has slept since."""
+    """An operation of a stream on a cell.
 
-    __slots__ = ("answered", "slept")
+    Attributes
+    ----------
+    answered : int
+        Cycle at which its access was answered.
+    slept, paused : bool
+        Whether it has slept since, or paused to look again.
+    changed : int
+        Cycle of the last change of the cell that it has seen after a pause.
+    """
+
+    __slots__ = ("answered", "changed", "paused", "slept")
 
     def __init__(self) -> None:
-        self.answered, self.slept = layout.NONE, False
+        self.answered, self.slept, self.paused, self.changed = layout.NONE, False, False, 0
+
+    def waited_until(self, now: int) -> int | None:
+        """Return the cycle of the change for which it has waited, at its end; None if it has not waited."""
+        if self.slept:
+            return max(now, self.changed)
+        return self.changed if self.changed > self.answered else None
 
 
 class SharedWords:
@@ -70,6 +87,7 @@ class SharedWords:
         self._address = self._numbers.ctypes.data
         self._rows: dict[int, int] = {}
         self._operations: dict[int, _Operation] = {}
+        self._changed: dict[int, int] = {}
         self.retries = 0
 
     def now(self) -> int:
@@ -88,8 +106,10 @@ class SharedWords:
             yield
         finally:
             del self._operations[number]
-            if own.slept and self._emulator.running is not None:
-                end, retries = end_of_wait(self._settings, own.answered, self.now())
+            running = self._emulator.running
+            changed = None if running is None else own.waited_until(self.now())
+            if changed is not None:
+                end, retries = end_of_wait(self._settings, own.answered, changed)
                 self.retries += retries
                 self._emulator.pass_picoseconds(self.until(end))
 
@@ -102,6 +122,7 @@ class SharedWords:
                 own.slept = True
             return 0
         if own is not None and own.answered != layout.NONE:
+            self._follow(own, meaning, args)
             return 0
         p, now = running.rank, self.now()
         if meaning is _PAUSE:
@@ -117,6 +138,17 @@ class SharedWords:
         if own is not None:
             own.answered = answered
         return self.until(answered)
+
+    def _follow(self, own: _Operation, meaning: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        """Note a change of a cell; or that a stream which has paused, for no time here, sees one of a later time."""
+        if meaning is _PAUSE:
+            own.paused = True
+        elif len(args) > 1 and hasattr(args[0], "strides"):
+            cell = address_of(args[0], args[1]) // CELL_BYTES
+            if meaning not in _LOOKS:
+                self._changed[cell] = max(self._changed.get(cell, 0), self.now(), own.changed)
+            elif own.paused:
+                own.changed = max(own.changed, self._changed.get(cell, 0))
 
     def _row(self, word: int) -> int:
         row = self._rows.get(word)
