@@ -64,7 +64,7 @@ def test_the_worked_examples(machines: Machines) -> None:
 
 
 @pytest.mark.parametrize(
-    ("processors", "n"), [*each(2, [(p, 1) for p in (1, 2, 3, 4, 5)]), *each(4, [(p, LONG) for p in (3, 1, 2, 4, 5)])]
+    ("processors", "n"), [*each(2, [(p, 1) for p in (1, 2, 3, 4, 5)]), *each(5, [(p, LONG) for p in (3, 1, 2, 4, 5)])]
 )
 def test_all_boundaries_in_both_directions(machines: Machines, processors: int, n: int) -> None:
     settings = list(itertools.product((NONE, ELEMENT, ARRAY), repeat=processors))
