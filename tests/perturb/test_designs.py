@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.designs import overlaps
-from support.sampled import examples
+from support.sampled import campaigns, examples
 
 from smp.perturb.designs import aberration, orthogonal, words
 from smp.perturb.designs.by_name import design, fractional, recognised, screening, smallest
@@ -179,7 +179,7 @@ def test_searched_and_published_columns_have_the_fewest_known_short_words(size):
     assert tuple(map(int, made.word_lengths[2:5])) == WORDS[size]
 
 
-@pytest.mark.parametrize("bits", [3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("bits", [3, 4, 5, 6, *campaigns(7, 8)])
 def test_resolution_is_iv_up_to_half_as_many_factors_as_trials_and_iii_beyond(bits):
     trials = 1 << bits
     for p in {trials // 2, trials // 2 - 1, trials * 3 // 8}:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.sampled import examples
+from support.sampled import campaigns, examples
 
 import smp
 from smp import BOTH, EMPTY, LEFT, RIGHT
@@ -181,7 +181,7 @@ def explored(end: End, network: Any, limit: int) -> smp.errors.SmpError | Except
 NETWORKS = [delayed(1), delayed(2), delayed(2, ordered=False)]
 
 
-@pytest.mark.parametrize("limit", [300, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("limit", [100, *campaigns(300, 5_000)])
 @pytest.mark.parametrize("network", NETWORKS, ids=repr)
 def test_quiet_waits_for_packets_in_flight(network: Any, limit: int) -> None:
     assert explored(lambda proc: proc.quiet(), network, limit) is None

@@ -16,6 +16,11 @@ def each(step: int, cases: Iterable[Any]) -> list[Any]:
     return made
 
 
+def campaigns(*cases: Any) -> list[Any]:
+    """Return parameters of a test, all of which belong to the campaigns only."""
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
+
+
 def examples(number: int) -> int:
     """Return how many inputs a test of a property gets: ``number`` in campaigns, at most 30 in the ordinary run."""
     usual = settings.default.max_examples  # 30 in the ordinary run, which loads a profile of that name
