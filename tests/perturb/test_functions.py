@@ -270,7 +270,7 @@ def script(tmp_path: Path) -> Path:
 
 def test_functions_of_a_script_and_of_its_modules_are_places(script: Path) -> None:
     names = ["stacking.push", "__main__.Stack.made", "stacking.Stack.pushed", "stacking.late", "helping.helped"]
-    trials = screen(script, functions=names, treatment="1us", replicates=2)
+    trials = screen(script, functions=names, treatment="1us", replicates=1)
     assert passes(trials.met) == {
         "stacking.push": 3,
         "__main__.Stack.made": 1,
