@@ -17,15 +17,11 @@ def missing() -> str:
     return browser.missing() or ("" if importlib.util.find_spec("axe_core_python") else "axe-core-python is missing")
 
 
-def barriers(window: Browser, without: str = "") -> list[tuple[str, list[str]]]:
-    """Return the rules that the page in a window breaks, if serious, and the first elements that break each.
-
-    Elements that a selector names, and all in them, may be left out.
-    """
+def barriers(window: Browser) -> list[tuple[str, list[str]]]:
+    """Return the rules that the page in a window breaks, if serious, and the first elements that break each."""
     window.run((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
     window.run(
-        f"window.found = null; axe.run({{include: [['html']], exclude: {[[without]] if without else []}}}, "
-        "{resultTypes: ['violations']}).then(result => window.found = result.violations)"
+        "window.found = null; axe.run({resultTypes: ['violations']}).then(result => window.found = result.violations)"
     )
     wait_until(lambda: window.run("return window.found !== null"))
     found: list[dict[str, Any]] = window.run("return window.found")
