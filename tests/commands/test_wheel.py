@@ -88,7 +88,7 @@ def test_all_modules_are_packed(built: Path) -> None:
 def test_the_packed_modules_work_by_themselves(built: Path, tmp_path: Path) -> None:
     import smp
 
-    alone = {"PYTHONPATH": str(built), "PYTHONDONTWRITEBYTECODE": "1"}
+    alone = {"PYTHONPATH": str(built), "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode")}
     assert run(sys.executable, "-c", IMPORTS, built, PWD=str(tmp_path), **alone) == f"{smp.__version__}\n"
     check_programs(sys.executable, tmp_path, **alone)
 

@@ -132,7 +132,7 @@ def test_the_cases_are_all_loops_over_local_data_of_the_kernels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loop", "args"), each(4, CASES), ids=[f"{k}-{loop.__name__}" for k, (loop, _) in enumerate(CASES)]
+    ("loop", "args"), each(8, CASES), ids=[f"{k}-{loop.__name__}" for k, (loop, _) in enumerate(CASES)]
 )
 def test_a_loop_is_charged_and_computes_what_it_computes_on_the_host(loop: Any, args: Any) -> None:
     work = Priced(NOT_DECLARED)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import examples
 
 import smp
 from smp.errors import InvalidList
@@ -19,7 +20,7 @@ from smp.kernels.lists.fast import begin, mark, random_starts, rank_fast, walk
 from smp.kernels.lists.serial import rank_here
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     n=st.integers(1, 3000),
     streams=st.integers(1, 5),
@@ -62,7 +63,7 @@ def test_a_sublist_may_have_as_many_nodes_as_its_word_can_count(n: int, monkeypa
     np.testing.assert_array_equal(rank_fast(ordered, 1), np.arange(n))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(n=st.integers(1, 5000), seed=st.integers(0, 2**32), data=st.data())
 def test_starts_are_distinct_nodes_with_the_head_among_them(n: int, seed: int, data: st.DataObject) -> None:
     head = data.draw(st.integers(0, n - 1))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp.kernels import random_list, rank_helman_jaja, rank_list, scan_list
@@ -100,7 +101,7 @@ def test_an_empty_list_has_no_far_links() -> None:
     assert seen(np.empty(0, np.int32)) == (0, 4, 0.0, NEAR)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(n=st.integers(1, 400_000), doublings=st.integers(0, 40), wide=st.booleans())
 def test_the_length_of_equal_links_is_found_exactly(n: int, doublings: int, wide: bool) -> None:
     dtype = np.int64 if wide or doublings > 29 else np.int32
@@ -131,7 +132,7 @@ def test_far_links_are_those_between_runs(long: int) -> None:
 # ----------------------------------------------------------------------------------- lists for calibration
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     n=st.integers(1, 3000),
     width=st.sampled_from([4, 8]),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.machines import Machines
-from support.sampled import each
+from support.sampled import each, examples
 
 import smp
 from smp.kernels import (
@@ -126,7 +126,7 @@ def test_costs_of_helman_jaja_equal_the_closed_form_for_any_cut(
     np.testing.assert_array_equal(costs, helman_jaja.cost(n, p, lengths_of(order, wanted, seed)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(**CUTS, p=PROCESSORS, pack=st.none() | st.integers(1, 20), rebalance=st.integers(0, 4))
 def test_costs_of_reid_miller_equal_the_closed_form_however_it_cuts_packs_and_deals_out(
     emulated: dict[int, smp.Machine], n: int, wanted: int, seed: int, p: int, pack: int | None, rebalance: int

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import each, examples
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -130,7 +131,7 @@ def test_several_million_nodes_are_ranked(two: smp.Machine, algorithm: str) -> N
     np.testing.assert_array_equal(ranks, ranked(order))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     n=st.integers(2, 300),
     sublists=st.integers(1, 400),
@@ -401,18 +402,18 @@ SCANS = [
     (np.add, np.int64),
     (np.add, np.int8),
     (np.multiply, np.uint32),
+    (np.copysign, np.float64),  # associative and not commutative
     (np.minimum, np.float32),
     (np.maximum, np.int16),
-    (np.bitwise_xor, np.int64),
     (np.logical_or, np.bool_),
+    (np.bitwise_xor, np.int64),
     (np.logical_and, np.int32),
-    (np.copysign, np.float64),  # associative and not commutative
     (np.gcd, np.int64),
 ]
 
 
 @pytest.mark.parametrize("algorithm", ["serial", "fast", "helman-jaja"])
-@pytest.mark.parametrize(("op", "dtype"), SCANS, ids=[op.__name__ + np.dtype(d).name for op, d in SCANS])
+@pytest.mark.parametrize(("op", "dtype"), each(3, SCANS), ids=[op.__name__ + np.dtype(d).name for op, d in SCANS])
 def test_a_scan_combines_values_in_list_order(machine: smp.Machine, algorithm: str, op: np.ufunc, dtype: Any) -> None:
     for n in (0, 1, 2, 3, 1000):
         rng = np.random.default_rng(n)
@@ -481,7 +482,7 @@ def test_programs_raise_the_same_error(two: smp.Machine) -> None:
     assert isinstance(caught.value.__cause__, InvalidList)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 8).flatmap(lambda n: st.lists(st.integers(-1, n), min_size=n, max_size=n)))
 def test_a_fault_is_found_exactly_if_there_is_one(successor: list[int]) -> None:
     message = fault(np.array(successor))
@@ -508,7 +509,7 @@ def test_a_fault_is_found_exactly_if_there_is_one(successor: list[int]) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(successor=st.integers(1, 12).flatmap(lambda n: st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
 def test_no_algorithm_accepts_an_invalid_list(two: smp.Machine, algorithm: str, successor: list[int]) -> None:
     if is_list(successor):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.machines import Emulated, Machines
+from support.sampled import campaigns
 
 import smp
 from smp.errors import DeadlockError, ProcessorRaised
@@ -83,7 +84,7 @@ def test_random_schedules_and_the_host_deliver_the_same_arrays(machines: Machine
 
 @pytest.mark.parametrize(
     ("room", "preemptions", "schedules"),
-    [(64, 2, 2_000), (1, 1, 100), pytest.param(1, 2, 4_000, marks=pytest.mark.slow)],
+    [(64, 1, 30), (1, 1, 100), *campaigns((64, 2, 2_000), (1, 2, 4_000))],
 )
 def test_two_arrays_are_exchanged_under_every_schedule(room: int, preemptions: int, schedules: int) -> None:
     """All schedules with at most that many preemptions."""

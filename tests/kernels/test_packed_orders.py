@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
+from support.sampled import examples
 
 from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.functions import argsort
@@ -57,7 +58,7 @@ def laid_out(keys: Array, layout: str) -> Array:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_any_keys_are_ordered(dtype: np.dtype[Any], data: st.DataObject) -> None:
     element = arrays.from_dtype(dtype)

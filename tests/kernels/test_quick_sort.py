@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 from numpy.typing import NDArray
 from support.machines import Machines
-from support.sampled import each
+from support.sampled import each, examples
 
 import smp
 from smp.compiled import compare_exchange, exchange, load, pause, store, wait
@@ -56,7 +56,7 @@ def inversions(keys: NDArray[Any]) -> int:
 # ------------------------------------------------------------------------------------------------------ keys
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     keys=st.sampled_from(TYPES).flatmap(lambda dtype: of_numpy.arrays(dtype, st.integers(0, 60))),
     processors=st.integers(1, 4),
@@ -135,7 +135,7 @@ def test_many_small_sorts_in_sequence_succeed(machines: Machines) -> None:
 # ------------------------------------------------------------------------------------------------------ calls
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     keys=of_numpy.arrays(np.int64, st.integers(0, 80), elements=st.integers(0, 40)),
     cutoff=st.integers(1, 9),
@@ -159,7 +159,7 @@ def test_the_number_of_calls_depends_on_the_keys_only(
     assert alone.waits == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     keys=of_numpy.arrays(np.float32, st.integers(0, 80)),
     cutoff=st.integers(1, 9),

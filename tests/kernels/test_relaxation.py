@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import examples
 
 import smp
 from smp.errors import NotConverged
@@ -59,7 +60,7 @@ omegas = st.floats(0.1, 1.9)
 # ------------------------------------------------------------------------------------------ rectangles
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), dtype=st.sampled_from(DTYPES), colour=st.sampled_from([0, 1]), omega=omegas)
 def test_exactly_the_cells_of_the_rectangle_are_relaxed(
     data: st.DataObject, dtype: Any, colour: int, omega: float
@@ -121,7 +122,7 @@ def test_values_that_are_not_finite_spread_and_are_reported(dtype: Any, value: f
 # ---------------------------------------------------------------------------------------------- passes
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(rows=sides, columns=sides, dtype=st.sampled_from(DTYPES), depth=st.integers(1, 9), strips=st.integers(1, 5))
 def test_a_pass_makes_its_iterations_on_any_number_of_strips(
     rows: int, columns: int, dtype: Any, depth: int, strips: int
@@ -144,7 +145,7 @@ def test_strips_may_have_as_few_rows_as_allowed(strips: int, depth: int, extra: 
     np.testing.assert_array_equal(grid, expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     rows=st.integers(3, 60),
     columns=st.integers(3, 40),

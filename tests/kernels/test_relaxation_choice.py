@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import examples
 
 import smp
 from smp._runtime.emulated.costs import Charges as VirtualCharges
@@ -117,7 +118,7 @@ def test_without_models_auto_follows_the_rule(kind: str, monkeypatch: pytest.Mon
     assert WORTH_CHOOSING < WORTH_STREAMS
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rows=st.integers(8, 5000), iterations=st.integers(1, 200), streams=st.integers(1, 16), best=st.floats(0.5, 40))
 def test_passes_are_even_and_leave_each_stream_a_strip(rows: int, iterations: int, streams: int, best: float) -> None:
     def predict(rows: float, columns: float, iterations: float, depth: float) -> float:
@@ -269,7 +270,7 @@ def test_grids_for_a_machine_are_made_on_the_enclosing_machine() -> None:
 shapes = st.tuples(st.integers(0, 90), st.integers(0, 90))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(shape=shapes, p=st.sampled_from([1, 2, 3, 5, 6, 9, 12, 16, 20]), element=st.floats(0.0, 60.0))
 def test_no_change_by_one_row_or_column_improves_the_predicted_time(
     shape: tuple[int, int], p: int, element: float

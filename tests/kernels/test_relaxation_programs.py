@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import examples
 
 import smp
 from smp.errors import NotConverged, ProcessorRaised
@@ -76,7 +77,7 @@ def sharings(draw: st.DrawFn, rows: int, columns: int, p: int) -> dict[str, Any]
 # ---------------------------------------------------------------------------------------------- results
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data(), rows=st.integers(0, 15), columns=st.integers(0, 15), iterations=st.integers(0, 4))
 def test_every_layout_gives_the_bits_of_slices_and_the_predicted_counts(
     emulated: smp.Machine, data: st.DataObject, rows: int, columns: int, iterations: int

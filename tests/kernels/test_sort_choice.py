@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import examples
 
 import smp
 from smp.kernels.sorting import choice, forms, functions, programs
@@ -482,7 +483,7 @@ def test_without_models_narrow_keys_are_sorted_by_digits(machine: smp.Machine) -
         np.testing.assert_array_equal(sort(keys, machine=machine, algorithm="program"), np.sort(keys))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(span=st.integers(1, 64), n=st.integers(1, 2 * 10**6), each=st.floats(1, 1000))
 def test_the_chosen_digit_is_the_best_of_all(span: int, n: int, each: float) -> None:
     """No digit has a smaller predicted time than the one that the search over rounds finds, within the ranges."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support import pictures
 from support.machines import Machines
 from support.reports import section_text, summed_up
+from support.sampled import campaigns
 from support.shapes import NEWER, assert_same_keys, measured
 
 import smp
@@ -168,11 +169,12 @@ def test_a_refused_list_leaves_the_ranks_unchanged(machines: Machines, program: 
 # --- the timed part
 
 
+@pytest.mark.parametrize("wide", [False, *campaigns(True)])
 @pytest.mark.parametrize("name", PREPARED)
 @settings(max_examples=10, deadline=None)
-@given(n=st.integers(2, 300), seed=st.integers(0, 999), streams=st.integers(1, 5), wide=st.booleans())
+@given(n=st.integers(2, 300), seed=st.integers(0, 999), streams=st.integers(1, 5))
 def test_the_timed_program_ranks_the_list(
-    machines: Machines, name: str, n: int, seed: int, streams: int, wide: bool
+    machines: Machines, name: str, wide: bool, n: int, seed: int, streams: int
 ) -> None:
     successor = random_list(n, seed, np.int64 if wide else np.int32)
     expected = rank_here(successor)

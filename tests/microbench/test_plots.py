@@ -152,7 +152,8 @@ def test_this_process_draws_if_no_machine_can_be_opened(profile, tmp_path, monke
         raise MachineError("no shared memory")
 
     monkeypatch.setattr(plots, "host", refused)
-    assert len(plots.draw(profile, None, tmp_path)) == len(list(plots.figures(profile)))
+    lists = {"lists": profile["lists"]}
+    assert [file.stem for file in plots.draw(lists, None, tmp_path)] == NAMES["lists"]
 
 
 def test_drawing_does_not_change_the_settings_of_matplotlib(profile, tmp_path):
@@ -160,7 +161,7 @@ def test_drawing_does_not_change_the_settings_of_matplotlib(profile, tmp_path):
         return {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != "backend"}
 
     before = settings()
-    plots.draw(profile, None, tmp_path)
+    plots.draw({"lists": profile["lists"]}, None, tmp_path)
     assert settings() == before
 
 

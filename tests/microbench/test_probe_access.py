@@ -48,34 +48,35 @@ def _one(proc: Any, family: int, shared: Any, reads: list[int], writes: list[int
     return local, np.concatenate([copy_in.reshape(-1, STAMPS), copy_out.reshape(-1, STAMPS)])
 
 
-def _run(family: int, reads: list[int], writes: list[int], words: int = 1000, repeats: int = 1) -> Any:
-    with smp.host(2) as machine:
-        shared = machine.array(np.arange(words))
-        results = machine.run(_one, family, shared, reads, writes, repeats).results
-        return results, np.array(shared)
+def _run(
+    machine: smp.Machine, family: int, reads: list[int], writes: list[int], words: int = 1000, repeats: int = 1
+) -> Any:
+    shared = machine.array(np.arange(words))
+    results = machine.run(_one, family, shared, reads, writes, repeats).results
+    return results, np.array(shared)
 
 
-def test_good_copies_each_processors_own_run() -> None:
-    ((first, _), (second, _)), shared = _run(GOOD, [10, 20], [0, 0])
+def test_good_copies_each_processors_own_run(pair: smp.Machine) -> None:
+    ((first, _), (second, _)), shared = _run(pair, GOOD, [10, 20], [0, 0])
     assert list(first[:10]) == list(range(10))
     assert list(second[:20]) == list(range(100, 120))
     assert first[10] == -11
     assert list(shared) == list(range(1000))
 
 
-def test_good_writes_each_processors_own_run() -> None:
-    _, shared = _run(GOOD, [0, 0], [5, 3])
+def test_good_writes_each_processors_own_run(pair: smp.Machine) -> None:
+    _, shared = _run(pair, GOOD, [0, 0], [5, 3])
     expected = np.arange(1000)
     expected[:5] = [-1, -2, -3, -4, -5]
     expected[100:103] = [-2, -4, -6]
     assert list(shared) == list(expected)
 
 
-def test_bad_takes_one_word_of_each_line_next_to_the_other_processors() -> None:
-    ((first, _), (second, _)), shared = _run(BAD, [6, 6], [0, 0])
+def test_bad_takes_one_word_of_each_line_next_to_the_other_processors(pair: smp.Machine) -> None:
+    ((first, _), (second, _)), shared = _run(pair, BAD, [6, 6], [0, 0])
     assert list(first[:6]) == [k * LINE for k in range(6)]
     assert list(second[:6]) == [1 + k * LINE for k in range(6)]
-    _, shared = _run(BAD, [0, 0], [4, 2])
+    _, shared = _run(pair, BAD, [0, 0], [4, 2])
     changed = np.flatnonzero(shared != np.arange(1000))
     assert list(changed) == [0, 1, 8, 9, 16, 24]
 
@@ -90,16 +91,16 @@ def test_random_words_are_spread_evenly_over_the_array() -> None:
     assert abs(chi_square - 999) < 5 * np.sqrt(2 * 999)
 
 
-def test_random_reads_and_writes_go_to_the_shared_array() -> None:
-    ((first, _), _), shared = _run(RANDOM, [50, 50], [0, 0])
+def test_random_reads_and_writes_go_to_the_shared_array(pair: smp.Machine) -> None:
+    ((first, _), _), shared = _run(pair, RANDOM, [50, 50], [0, 0])
     assert set(first[:50]) <= set(range(1000))
     assert len(set(first[:50])) > 40
-    _, shared = _run(RANDOM, [0, 0], [50, 0])
+    _, shared = _run(pair, RANDOM, [0, 0], [50, 0])
     assert 40 < (shared != np.arange(1000)).sum() <= 50
 
 
-def test_every_repeat_is_stamped() -> None:
-    for (_, first), (_, second) in [_run(GOOD, [100, 0], [0, 100], repeats=3)[0]]:
+def test_every_repeat_is_stamped(pair: smp.Machine) -> None:
+    for (_, first), (_, second) in [_run(pair, GOOD, [100, 0], [0, 100], repeats=3)[0]]:
         for out in (first, second):
             assert len(out) == 3 * 2 * 15  # in pieces of 7 words
             assert ((out[:, 4:] > 0) | (out[:, 4:] == UNKNOWN)).all()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.reports import section_text
+from support.sampled import examples
 from support.shapes import NEWER, assert_same_keys, measured
 
 from smp._computer.cpus import Cache
@@ -38,7 +39,7 @@ from smp.microbench.sections.latency.walks import (
 
 KIB, MIB = 1 << 10, 1 << 20
 CACHES = (Cache(1, 32 * KIB, 1), Cache(2, MIB, 1), Cache(3, 32 * MIB, 2))
-QUICKLY = settings(max_examples=60, deadline=None)  # the first call compiles
+QUICKLY = settings(max_examples=examples(60), deadline=None)  # the first call compiles
 SEEDS = st.integers(1, (1 << 62) - 1)
 
 

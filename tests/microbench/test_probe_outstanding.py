@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import pictures
 from support.reports import section_text, summed_up
+from support.sampled import examples
 from support.shapes import assert_same_keys, measured
 
 from smp._computer.cpus import Cache
@@ -28,7 +29,7 @@ from smp.microbench.sections.outstanding.rows import Loads
 from smp.microbench.sections.outstanding.together import Crew, Job
 
 MIB = 1 << 20
-QUICKLY = settings(max_examples=40, deadline=None)  # the first call compiles
+QUICKLY = settings(max_examples=examples(40), deadline=None)  # the first call compiles
 PLAN = Plan("quick", (1, 2), 7, 64, 8, (Cache(1, 32 << 10, 1), Cache(2, MIB, 1)))
 WORDS_64 = (1 << 64) - 1
 

@@ -31,13 +31,13 @@ def remapping(proc: smp.Processor, cells: dict[int, Cells], limit: int) -> Any:
 
 
 @pytest.mark.parametrize("limit", [0, LOOKS, RETRIES])
-def test_a_stream_goes_to_a_ready_thread_and_back(limit: int) -> None:
-    with smp.host(1, pin=False) as machine:
-        cells = {limit: machine.cells(1, retries=limit)}
-        ran, went_on, retries = machine.run(remapping, cells, limit).results[0]
-        assert 0 < ran < went_on
-        assert retries >= min(limit, LOOKS), "it gives way after LOOKS looks; the wait for the result adds looks"
-        assert cells[limit].peek(0)[0] is False
+def test_a_stream_goes_to_a_ready_thread_and_back(machines: Machines, limit: int) -> None:
+    machine = machines(1, pin=False)
+    cells = {limit: machine.cells(1, retries=limit)}
+    ran, went_on, retries = machine.run(remapping, cells, limit).results[0]
+    assert 0 < ran < went_on
+    assert retries >= min(limit, LOOKS), "it gives way after LOOKS looks; the wait for the result adds looks"
+    assert cells[limit].peek(0)[0] is False
 
 
 def handing(proc: smp.Processor) -> Any:
@@ -46,9 +46,8 @@ def handing(proc: smp.Processor) -> Any:
     return found, bench._words.copy()
 
 
-def test_a_bare_thread_is_woken_and_answers() -> None:
-    with smp.host(1, pin=False) as machine:
-        found, words = machine.run(handing).results[0]
+def test_a_bare_thread_is_woken_and_answers(machines: Machines) -> None:
+    found, words = machines(1, pin=False).run(handing).results[0]
     assert all(ns > 0 for pair in found for ns in pair)
     assert words[GO] == words[BACK] == 3
     assert words[BEFORE] < words[WOKEN]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.formulas import EXACT, INPUTS, POINTS, SMOOTH, VALUES, in_c, needs_c, rarely
+from support.sampled import examples
 
 from smp.errors import ModelError
 from smp.models.fit.expressions import FUNCTIONS, RESERVED, Expression, python_function
@@ -30,7 +31,7 @@ def defined(expression: Expression, *values: Number) -> float:
 
 
 @given(EXACT, st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_numbers_and_arrays_agree_to_the_last_bit(text: str, points: list[tuple[float, float]]) -> None:
     expression = Expression(text, INPUTS)
     expected = [defined(expression, *point) for point in points]
@@ -39,14 +40,14 @@ def test_numbers_and_arrays_agree_to_the_last_bit(text: str, points: list[tuple[
 
 
 @given(SMOOTH, VALUES, VALUES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_numbers_and_arrays_agree_up_to_rounding_if_functions_round(text: str, n: float, m: float) -> None:
     expression = Expression(text, INPUTS)
     assert expression.of({"n": n, "m": m}) == pytest.approx(defined(expression, n, m), rel=1e-12)
 
 
 @given(EXACT, VALUES, VALUES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_factor_before_the_text_multiplies_all_of_it(text: str, n: float, m: float) -> None:
     expression = Expression(text, INPUTS)
     value = defined(expression, n, m)

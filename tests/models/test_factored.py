@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.profiles import charging, document
+from support.sampled import examples
 
 import smp
 from smp._runtime.program.steps import SUMMARY
@@ -129,7 +130,7 @@ def test_a_charge_cut_at_zero_has_no_part_in_the_derivatives() -> None:
 
 
 @given(models(), st.integers(0, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_derivatives_equal_numerical_differences(model: Factored, at: int) -> None:
     term = model.terms[at % len(model.terms)]
     (mine,) = [each for each in model.derivatives() if each.term == term]
@@ -144,7 +145,7 @@ def test_derivatives_equal_numerical_differences(model: Factored, at: int) -> No
 
 
 @given(models())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_shares_sum_to_one_and_come_in_order(model: Factored) -> None:
     rows = model.derivatives()
     assert sum(each.share for each in rows) == pytest.approx(1)
@@ -163,7 +164,7 @@ def test_loc_interpolates_between_good_and_bad() -> None:
 
 
 @given(counts(), st.sampled_from([2, 3, 4, 9]), st.sampled_from(FAMILIES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_accesses_are_charged_as_the_profile_predicts_them(rows: NDArray[np.void], p: int, family: str) -> None:
     profile = Profile(document())
     costs = rows[["label", "hr", "hw", "m"]].astype(COST)
@@ -174,7 +175,7 @@ def test_accesses_are_charged_as_the_profile_predicts_them(rows: NDArray[np.void
 
 
 @given(counts(), st.sampled_from([2, 3, 4, 9]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_measured_supersteps_are_charged_as_in_their_interval(rows: NDArray[np.void], p: int) -> None:
     for profile in (with_barriers(document()), Profile(document())):
         interval = profile.interval(rows, p)

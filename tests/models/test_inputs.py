@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 from smp.errors import ModelError
 from smp.models.fit.expressions import RESERVED
@@ -14,7 +15,7 @@ from smp.models.fit.specification import Specification, expressions_of
 
 
 @given(st.integers(1, 10**5), st.integers(2, 10**4), st.integers(2, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_geometric_grid_has_equal_ratios(low: int, times: int, count: int) -> None:
     real = Input.parse("n", f"{low}..{low * times} x {count} real")
     assert (real.low, real.high, len(real.grid)) == (low, low * times, count)
@@ -25,7 +26,7 @@ def test_a_geometric_grid_has_equal_ratios(low: int, times: int, count: int) -> 
 
 
 @given(st.integers(-100, 100), st.integers(1, 100), st.integers(2, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_linear_grid_has_equal_distances(low: int, length: int, count: int) -> None:
     made = Input.parse("n", f"linear {low}..{low + length} x {count} real")
     assert np.diff(made.grid) == pytest.approx(length / (count - 1))
@@ -33,7 +34,7 @@ def test_a_linear_grid_has_equal_distances(low: int, length: int, count: int) ->
 
 
 @given(st.integers(1, 1000), st.integers(1, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_powers_are_all_powers_of_two_in_the_range(low: int, length: int) -> None:
     expected = [2.0**k for k in range(25) if low <= 2**k <= low + length]
     if expected:
@@ -94,7 +95,7 @@ def test_names_that_are_invalid_in_python_or_c_are_refused(name: str) -> None:
     st.sampled_from(["7..900", "7..900 real", "linear -5..40", "linear -5..40 real", "powers 3..70", "2, 9, 30"]),
     st.integers(0, 99),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_random_values_lie_in_the_range_and_are_repeatable(text: str, seed: int) -> None:
     made = Input.parse("n", text)
     values = made.draw(np.random.default_rng(seed), 200)

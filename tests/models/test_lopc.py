@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import pictures
+from support.sampled import examples
 
 from smp.errors import NotConverged, ProfileError
 from smp.microbench.output import lopc_plots
@@ -32,7 +33,7 @@ variations = st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(0.0, 20.
 handlers = st.floats(-3, 3).map(lambda e: 10.0**e)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(work=spans, wire=spans, s_o=handlers, c2=variations, p=st.integers(2, 64), apart=st.booleans())
 def test_the_general_and_the_all_to_all_form_agree(
     work: float, wire: float, s_o: float, c2: float, p: int, apart: bool
@@ -60,7 +61,7 @@ def test_the_general_and_the_all_to_all_form_agree(
         assert one.work == work
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(work=spans, wire=spans, s_o=handlers, c2=variations, p=st.integers(2, 64), data=st.data())
 def test_the_general_and_the_client_server_form_agree(
     work: float, wire: float, s_o: float, c2: float, p: int, data: st.DataObject
@@ -108,7 +109,7 @@ PATTERNS = {
 }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     pattern=st.sampled_from(sorted(PATTERNS)),
     p=st.sampled_from([1, 2, 3, 5, 8, 16, 64]),
@@ -157,7 +158,7 @@ def test_a_node_that_receives_no_requests_works_and_replies_without_contention()
     assert not general([INF, INF], np.ones((2, 2)), 1.0, 1.0).throughput.any()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(work=spans, wire=spans, s_o=handlers, c2=variations, apart=st.booleans())
 def test_the_fixed_point_is_within_its_bounds(work: float, wire: float, s_o: float, c2: float, apart: bool) -> None:
     found = all_to_all(work, wire, s_o, variation=c2, protocol_processor=apart)
@@ -204,7 +205,7 @@ def test_without_handlers_there_is_no_contention() -> None:
     assert arrival_curve(5.0, 2.0, 0.0, 8)[1] == pytest.approx(6 / 9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(work=spans, wire=spans, s_o=handlers, c2=variations, p=st.integers(2, 200))
 def test_equation_6_8_finds_the_best_number_of_servers_of_the_model(
     work: float, wire: float, s_o: float, c2: float, p: int
@@ -241,7 +242,7 @@ def closed_network(work: float, wire: float, s_o: float, clients: int, servers: 
     return weight(clients - 1) / weight(clients) / s_o
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(work=st.floats(0, 50), wire=st.floats(0, 20), s_o=st.floats(0.1, 10), p=st.integers(2, 40))
 def test_the_curve_for_one_client_fewer_is_exact_for_exponential_handlers(
     work: float, wire: float, s_o: float, p: int

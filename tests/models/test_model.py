@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.formulas import EXACT, INPUTS, POINTS, SMOOTH, VALUES, conditions, in_c, needs_c, rarely
+from support.sampled import examples
 
 from smp.errors import FitError, ModelError
 from smp.models.fit.fitting import ModelWarning, fit_model
@@ -68,14 +69,14 @@ def near(value: float, model: Model) -> Any:
 
 
 @given(models(), VALUES, VALUES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_closed_function_sums_the_terms(model: Model, n: float, m: float) -> None:
     expected = alone(model, n, m)
     assert model.predict(n, m) == model.predict(m=m, n=n) == near(expected, model)
 
 
 @given(models(), st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_arrays_are_predicted_like_numbers(model: Model, points: list[tuple[float, float]]) -> None:
     expected = [alone(model, *point) for point in points]
     n, m = np.array(points).T
@@ -198,7 +199,7 @@ def same(one: Model, other: Model) -> bool:
 
 
 @given(models(), VALUES, VALUES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_model_survives_json(model: Model, n: float, m: float) -> None:
     again = Model.from_json(json.loads(json.dumps(model.to_json())))
     assert same(again, model)

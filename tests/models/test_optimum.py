@@ -6,6 +6,7 @@ from itertools import accumulate
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 from smp.models.fit.optimum import integer_minimum, integer_root
 
@@ -25,7 +26,7 @@ class Counted:
 
 
 @given(st.integers(-50, 50), STEPS, STEPS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_minimum_of_a_function_that_falls_and_then_rises_is_found(
     bottom: int, falls: list[int], rises: list[int]
 ) -> None:
@@ -37,7 +38,7 @@ def test_the_minimum_of_a_function_that_falls_and_then_rises_is_found(
 
 
 @given(st.integers(-50, 50), st.lists(st.integers(0, 1), max_size=80), st.lists(st.integers(0, 1), max_size=80))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_flat_pieces_do_not_stop_the_search(bottom: int, falls: list[int], rises: list[int]) -> None:
     values = [*reversed(list(accumulate(falls))), -0.5, *(0.25 + each for each in accumulate(rises))]
     assert integer_minimum(bottom, bottom + len(values) - 1, Counted(bottom, values)) == bottom + len(falls)
@@ -52,7 +53,7 @@ def test_one_of_several_equal_minima_is_found() -> None:
 
 
 @given(st.integers(-50, 50), STEPS, STEPS, st.sampled_from([1, -1]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_root_is_the_last_before_the_sign_changes(
     bottom: int, before: list[int], after: list[int], sign: int
 ) -> None:
@@ -70,7 +71,7 @@ def test_the_root_is_the_last_before_the_sign_changes(
 
 
 @given(st.integers(0, 100), st.integers(0, 100))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_an_exact_root_is_found(root: int, more: int) -> None:
     assert integer_root(0, root + more, lambda x: root - x) == root
     assert integer_root(0, root + more, lambda x: x - root) == root

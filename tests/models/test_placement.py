@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import examples
 
 from smp.models.placement import NONE, Placement, find_states
 
@@ -77,7 +78,7 @@ def test_a_few_distant_readings_are_not_a_state() -> None:
     assert find_states(readings).label([9_000.0]).tolist() == [NONE]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.floats(1.0, 1e5), min_size=1, max_size=200))
 def test_any_readings_have_states_without_overlap(readings: list[float]) -> None:
     found = find_states(readings)

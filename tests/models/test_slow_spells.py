@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.sampled import each
 
 from smp.errors import FitError
 from smp.models.fit.fitting import ModelWarning, fit_model
@@ -46,8 +47,7 @@ def fitted(raw: list[list[float]]) -> Model:
         return fit_model(SPECIFICATION, POINTS, raw, APART)
 
 
-@pytest.mark.parametrize("repeats", [None, 3])
-@pytest.mark.parametrize("slow", [0.0, 0.3])
+@pytest.mark.parametrize(("slow", "repeats"), each(3, [(0.3, 3), (0.3, None), (0.0, 3), (0.0, None)]))
 def test_slow_spells_change_neither_the_predictions_nor_the_terms(slow: float, repeats: int | None) -> None:
     """With three timings, all of a point are slow at 1 point in 37: about two points of each fit."""
     models = [fitted(timings(np.random.default_rng(seed), slow, repeats)) for seed in range(FITS)]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.designs import overlaps
+from support.sampled import campaigns, examples
 
 from smp.perturb.designs import aberration, orthogonal, words
 from smp.perturb.designs.by_name import design, fractional, recognised, screening, smallest
@@ -78,7 +79,7 @@ def sets(p, most):
     return [who for size in range(1, most + 1) for who in combinations(range(p), size)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(regular())
 def test_words_of_any_length_are_the_sets_of_factors_whose_product_is_constant(made):
     p = len(made.factors)
@@ -92,7 +93,7 @@ def test_words_of_any_length_are_the_sets_of_factors_whose_product_is_constant(m
         assert set(made.defining_relation.split(" = ")) == {"I"} | relation
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(regular(), st.data())
 def test_aliases_are_the_effects_with_the_same_column_up_to_sign(made, data):
     everything = sets(len(made.factors), 3)
@@ -118,7 +119,7 @@ def test_alias_structure_has_every_effect_once(made):
     assert set(listed) == everything - constant
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(regular())
 def test_sources_name_the_columns_they_stand_for(made):
     named = 0
@@ -131,7 +132,7 @@ def test_sources_name_the_columns_they_stand_for(made):
     assert sum(source == "block" for source, _ in made.sources()) <= made.folds
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(2, 4), st.data())
 def test_a_design_is_recovered_from_its_signs_in_any_order_of_the_trials(bits, data):
     p = data.draw(st.integers(bits, (1 << bits) - 1))
@@ -178,7 +179,7 @@ def test_searched_and_published_columns_have_the_fewest_known_short_words(size):
     assert tuple(map(int, made.word_lengths[2:5])) == WORDS[size]
 
 
-@pytest.mark.parametrize("bits", [3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("bits", [3, 4, 5, 6, *campaigns(7, 8)])
 def test_resolution_is_iv_up_to_half_as_many_factors_as_trials_and_iii_beyond(bits):
     trials = 1 << bits
     for p in {trials // 2, trials // 2 - 1, trials * 3 // 8}:

@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import each, examples
 from support.tables import below
 
 from smp.perturb import compare
@@ -138,7 +139,7 @@ def test_the_uncertainty_of_a_change_is_the_deviation_of_many_changes():
         assert told == pytest.approx(deviation, rel=0.15)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.sampled_from(TEXTS), st.integers(0, 1000), st.integers(2, 4), st.booleans())
 def test_a_planted_model_is_recovered_and_drift_between_replications_does_not_matter(text, seed, replications, fold):
     made = design(text, words.named(None, 11 if text == "PB20" else int(text[2:4]) - 1) if "PB" in text else None)
@@ -213,19 +214,19 @@ def test_drift_along_the_run_is_removed_if_blocks_are_run_one_after_another():
     assert seen.freedom == 3 * 14
 
 
-def test_s_is_the_deviation_of_effects_and_fewer_than_one_in_a_hundred_null_effects_are_marked():
+@pytest.mark.parametrize(("text", "replications"), each(3, [("2^3", 2), ("2^2", 2), ("2^(6-2)", 3)]))
+def test_s_is_the_deviation_of_effects_and_fewer_than_one_in_a_hundred_null_effects_are_marked(text, replications):
     rng = np.random.default_rng(11)
-    for text, replications in (("2^2", 2), ("2^3", 2), ("2^(6-2)", 3)):
-        made = fractional(text)
-        found = [analyse(made, rng.normal(50, 2, (replications, made.trials))) for _ in range(2000)]
-        effects = np.concatenate([one.effects for one in found])
-        assert np.mean([one.uncertainty**2 for one in found]) == pytest.approx(np.var(effects), rel=0.1)
-        nominal = 2 * scipy.stats.t.sf(found[0].factor, found[0].freedom)
-        assert nominal <= 0.01 + 1e-12
-        assert np.mean([one.significant for one in found]) == pytest.approx(nominal, abs=0.004)
-        p_values = np.concatenate([one.p_values for one in found])
-        assert scipy.stats.kstest(p_values, "uniform").pvalue > 1e-3
-        assert found[0].factor == max(3, scipy.stats.t.ppf(0.995, found[0].freedom))
+    made = fractional(text)
+    found = [analyse(made, rng.normal(50, 2, (replications, made.trials))) for _ in range(2000)]
+    effects = np.concatenate([one.effects for one in found])
+    assert np.mean([one.uncertainty**2 for one in found]) == pytest.approx(np.var(effects), rel=0.1)
+    nominal = 2 * scipy.stats.t.sf(found[0].factor, found[0].freedom)
+    assert nominal <= 0.01 + 1e-12
+    assert np.mean([one.significant for one in found]) == pytest.approx(nominal, abs=0.004)
+    p_values = np.concatenate([one.p_values for one in found])
+    assert scipy.stats.kstest(p_values, "uniform").pvalue > 1e-3
+    assert found[0].factor == max(3, scipy.stats.t.ppf(0.995, found[0].freedom))
 
 
 def test_bursts_of_noise_mark_no_more_null_effects_if_each_replication_has_a_fresh_order():
@@ -280,7 +281,7 @@ def test_lenths_method_follows_its_definition():
         lenth([1, 2])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.sampled_from(TEXTS), st.integers(1, 4), st.integers(0, 1000), st.booleans())
 def test_sums_of_squares_and_degrees_of_freedom_add_up(text, replications, seed, fold):
     made = design(text) if text != "2^1" else fractional("2^2")

@@ -270,7 +270,7 @@ def script(tmp_path: Path) -> Path:
 
 def test_functions_of_a_script_and_of_its_modules_are_places(script: Path) -> None:
     names = ["stacking.push", "__main__.Stack.made", "stacking.Stack.pushed", "stacking.late", "helping.helped"]
-    trials = screen(script, functions=names, treatment="1us", replicates=2)
+    trials = screen(script, functions=names, treatment="1us", replicates=1)
     assert passes(trials.met) == {
         "stacking.push": 3,
         "__main__.Stack.made": 1,
@@ -332,7 +332,7 @@ def test_functions_of_a_script_are_counted_on_the_processors_of_its_machines(scr
             """
         )
     )
-    trials = screen(script, functions=["stacking.push", "helping.helped"], treatment="1us")
+    trials = screen(script, functions=["stacking.push", "helping.helped"], treatment="1us", replicates=1)
     assert {name: (one.passes, one.by) for name, one in trials.met.items()} == {
         "stacking.push": (4, 2),
         "helping.helped": (4, 2),

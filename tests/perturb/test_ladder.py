@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import pictures
+from support.sampled import examples
 from support.tables import below
 
 import smp
@@ -49,7 +50,7 @@ def program(proc: smp.Processor, ns: int = 0) -> dict[str, float]:
     return {"ns": float(ns)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.floats(1e-6, 1e3), min_size=3, max_size=8, unique=True),
     st.sampled_from([-3.0, 1e-9, 7.0]),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.load import busy_cpus
 from support.machines import Emulated
-from support.sampled import each
+from support.sampled import each, examples
 from support.tables import below
 from support.virtual_work import burn
 
@@ -75,7 +75,7 @@ def test_a_short_place_is_dropped_if_even_its_whole_time_is_not_worth_having() -
     assert actions(analysis, {}, {})["wait"] == "drop"  # unknown delays: compared with 5 ms, 5% of the run
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     seed=st.integers(0, 1000),
     noise=st.floats(1e-6, 1e-2),

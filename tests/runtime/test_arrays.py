@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support.machines import Machines, Script, descriptors, segments
+from support.sampled import examples
 
 import smp
 from smp._computer import limits
@@ -111,7 +112,7 @@ def test_the_parent_and_processors_make_arrays_as_numpy_does(machines: Machines)
     np.testing.assert_array_equal(machine.full((), 7, np.int8)[...], wanted[4], strict=True)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(data=hnp.arrays(hnp.scalar_dtypes(), hnp.array_shapes(min_dims=0, max_dims=4, min_side=0)))
 def test_any_array_survives_the_way_to_a_processor_and_back(machines: Machines, data: np.ndarray) -> None:
     machine = machines(1)
@@ -285,7 +286,7 @@ def test_a_view_keeps_its_memory(pair: smp.Machine) -> None:
     del others
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(steps=st.lists(st.one_of(st.integers(1, 40 * PAGE), st.integers(-20, 0)), max_size=40))
 def test_blocks_never_overlap_and_all_are_given_back(steps: list[int]) -> None:
     """A positive number allocates that many bytes; any other number frees one of the existing blocks."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.loops import locked, swapped, tickets
 from support.machines import Machines
+from support.sampled import examples
 
 import smp
 from smp._runtime.loops import atomics
@@ -81,7 +82,7 @@ def histories(draw: st.DrawFn, dtype: type) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_instruction_and_python_body_agree(dtype: type) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(histories(dtype))
     def agree(history: tuple[Any, ...]) -> None:
         words, *rest = history

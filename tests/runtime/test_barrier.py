@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from support.loops import early, ping_pong
 from support.machines import Machines
+from support.sampled import campaigns
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -108,7 +109,9 @@ def test_compiled_loops_count_votes(machines: Machines, processors: int) -> None
     assert machines(processors).run(program).results == [(expected, processors - 1)] * processors
 
 
-@pytest.mark.parametrize(("processors", "rounds", "preemptions"), [(2, 10, 1), (2, 3, 2), (3, 3, 1)])
+@pytest.mark.parametrize(
+    ("processors", "rounds", "preemptions"), [(2, 10, 1), (2, 3, 2), (3, 2, 1), *campaigns((3, 3, 1))]
+)
 def test_votes_are_counted_under_every_schedule(processors: int, rounds: int, preemptions: int) -> None:
     def program(proc: smp.Processor) -> list[int]:
         return [proc.count((k + proc.rank) % 2 == 0) for k in range(rounds)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.machines import CPUS, Machines, guarded
-from support.sampled import each
+from support.sampled import campaigns, each
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -91,7 +91,7 @@ def once(run: smp.Run) -> bool:
 
 
 @pytest.mark.parametrize(("preemptions", "limit"), [(1, 500), pytest.param(2, 20_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("place", each(2, [0, 1, 2]))
+@pytest.mark.parametrize("place", each(3, [1, 0, 2]))
 @pytest.mark.parametrize("program", [stated, expected, polled])
 def test_an_expectation_is_fulfilled_once_with_all_data(
     way: str, program: Any, place: int, preemptions: int, limit: int
@@ -163,7 +163,7 @@ def complete(run: smp.Run) -> bool:
 
 @pytest.mark.parametrize(
     ("processors", "preemptions", "limit"),
-    [(2, 1, 250), (3, 1, 100), pytest.param(2, 2, 20_000, marks=pytest.mark.slow)],
+    [(2, 1, 100), (3, 1, 50), *campaigns((2, 1, 250), (3, 1, 100), (2, 2, 20_000))],
 )
 def test_each_transfer_is_sent_completely_and_once(way: str, processors: int, preemptions: int, limit: int) -> None:
     found = explored(interleaved, complete, processors, preemptions, limit)

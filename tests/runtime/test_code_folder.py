@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.machines import ROOT
+from support.sampled import each
 
 from smp._runtime.loops import code_folder, kept_code
 from smp._runtime.protocols import entry_points
@@ -135,7 +136,9 @@ def test_a_folder_that_others_could_change_is_not_used(fresh: Path, opened: Call
     assert not list((fresh / "tmp").iterdir())
 
 
-@pytest.mark.parametrize("opened", [writable, writable_within, a_link, pytest.param(of_another, marks=AS_ROOT)])
+@pytest.mark.parametrize(
+    "opened", [*each(3, [writable, writable_within, a_link]), pytest.param(of_another, marks=AS_ROOT)]
+)
 def test_code_that_others_have_planted_is_not_run(primed: Path, fresh: Path, opened: Callable[[Path], None]) -> None:
     shutil.copytree(primed / "usual", fresh / "usual")
     (folder,) = (fresh / "usual").iterdir()
@@ -170,9 +173,9 @@ def a_link_to_a_file(file: Path) -> None:
 @pytest.mark.parametrize(
     ("opened", "why"),
     [
-        (a_file_for_the_group, r"others may write to it \(-rw--w----\)"),
+        pytest.param(a_file_for_the_group, r"others may write to it \(-rw--w----\)", marks=pytest.mark.slow),
         (a_file_for_all, r"others may write to it \(-rw-----w-\)"),
-        (a_link_to_a_file, "it is a link"),
+        pytest.param(a_link_to_a_file, "it is a link", marks=pytest.mark.slow),
         pytest.param(a_file_of_another, rf"it belongs to another user \(uid {STRANGER}\)", marks=AS_ROOT),
     ],
 )

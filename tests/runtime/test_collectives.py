@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.machines import Machines
+from support.sampled import examples
 
 import smp
 from smp._runtime.shared_memory.layout import SLOT
@@ -249,7 +250,7 @@ def folded(op: np.ufunc, rows: Any) -> Any:
         return functools.reduce(op, list(rows))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(case=cases())
 def test_reduce_and_scan_equal_the_serial_fold_bit_for_bit(machines: Machines, case: tuple[int, Any, Any]) -> None:
     size, op, data = case

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.machines import HARD, ROOT, Script
+from support.sampled import examples
 
 import smp
 from smp._runtime.loops import compiler, kept_code, machine_code, object_files
@@ -105,7 +106,7 @@ def test_damaged_code_of_a_loop_is_compiled_again(tmp_path: Path, monkeypatch: p
         assert path.stat().st_mtime_ns == found, "and the file is found"
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(where=st.floats(0, 1), flipped=st.integers(1, 255), cut=st.booleans())
 @example(where=0.0, flipped=1, cut=True)
 def test_any_damage_to_the_runtimes_own_code_is_noticed(where: float, flipped: int, cut: bool) -> None:

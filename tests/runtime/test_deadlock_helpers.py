@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.machines import HARD
+from support.sampled import each
 
 import smp
 from smp._runtime.host import deadlock, helpers
@@ -107,7 +108,7 @@ def by_a_global(cells: Cells) -> Callable[[], None]:
     return from_a_global
 
 
-@pytest.mark.parametrize("helper", [by_a_closure, by_a_method, by_a_global])
+@pytest.mark.parametrize("helper", each(2, [by_a_closure, by_a_method, by_a_global]))
 @pytest.mark.usefixtures("impatient")
 def test_a_thread_that_holds_the_cells_may_help(pair: smp.Machine, idle: threading.Thread, helper: Any) -> None:
     cells = pair.cells(2)

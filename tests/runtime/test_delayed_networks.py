@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import campaigns, examples
 
 import smp
 from smp import BOTH, EMPTY, LEFT, RIGHT
@@ -39,7 +40,7 @@ def exchanged(proc: smp.Processor, messages: list[tuple[int, int, int]]) -> list
 SENT = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([0, 6, 7, 30])), max_size=9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(messages=SENT, seed=st.integers(0, 1_000), room=st.integers(1, 4), ordered=st.booleans())
 def test_each_message_comes_once_and_in_order(
     messages: list[tuple[int, int, int]], seed: int, room: int, ordered: bool
@@ -180,7 +181,7 @@ def explored(end: End, network: Any, limit: int) -> smp.errors.SmpError | Except
 NETWORKS = [delayed(1), delayed(2), delayed(2, ordered=False)]
 
 
-@pytest.mark.parametrize("limit", [300, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("limit", [100, *campaigns(300, 5_000)])
 @pytest.mark.parametrize("network", NETWORKS, ids=repr)
 def test_quiet_waits_for_packets_in_flight(network: Any, limit: int) -> None:
     assert explored(lambda proc: proc.quiet(), network, limit) is None

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from numba import int64
 from numba.core.registry import cpu_target
 from support.machines import ROOT, Script
+from support.sampled import examples
 
 import smp
 from smp import compiled
@@ -91,7 +92,7 @@ def taken(acts: list[list[Act]], interpreted: bool) -> tuple[Any, ...]:
         return found, emulator.steps, steps.tobytes(), words.view.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(PROGRAMS)
 def test_both_engines_make_the_same_steps(acts: list[list[Act]]) -> None:
     assert taken(acts, interpreted=True) == taken(acts, interpreted=False)

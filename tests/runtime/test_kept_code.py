@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.machines import ROOT, Script
+from support.sampled import each
 
 from smp._runtime.loops import code_folder, compiler, kept_code
 from smp._runtime.loops.keys import key_of
@@ -130,7 +131,7 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edited]:
     assert copy.process.wait(timeout=60) == 0
 
 
-@pytest.mark.parametrize(("file", "old", "new", "stale"), EDITS)
+@pytest.mark.parametrize(("file", "old", "new", "stale"), each(2, EDITS))
 def test_an_edit_makes_only_dependent_code_stale(
     edited: Edited, file: str, old: str, new: str, stale: set[str] | None
 ) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 import psutil
 import pytest
 from support.machines import HARD, ROOT, Machines, Script, descriptors, gone, processes, segments
+from support.sampled import each
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -1066,7 +1067,7 @@ def test_processors_end_when_the_parent_is_killed(script: Script, start: str) ->
     assert all(gone(pid, 2.0) for pid in pids)
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.1, 0.2, 0.3, 0.4])
+@pytest.mark.parametrize("wait", each(2, [0.0, 0.1, 0.2, 0.3, 0.4]))
 def test_processes_end_when_the_parent_is_killed_during_a_start(wait: float, tmp_path: Path) -> None:
     source = "import smp\nwhile True:\n    smp.host(2, start='spawn').run(len, ())"
     process = subprocess.Popen(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp import machines
@@ -327,7 +328,7 @@ def wires_of(name: str, contention: bool) -> Wires:
     return PacketWires(file, 16, Software.of(file)) if contention else FreeWires(16, Times(file, 16))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(["cm5", "alewife", "atm", "paragon"]),
     st.booleans(),

@@ -1,5 +1,6 @@
 """Messages under all schedules, with little room; deadlocks; floods; killed processors."""
 
+import itertools
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from support.interpreted_entries import through_rings
 from support.machines import CPUS, Machines, guarded
+from support.sampled import campaigns, each
 
 import smp
 from smp import BOTH, EMPTY, LEFT, RIGHT
@@ -77,7 +79,7 @@ def test_requests_forwarded_while_only_right_is_polled_are_found(room: int, monk
 
 @pytest.mark.parametrize(
     ("processors", "preemptions", "limit"),
-    [(2, 1, 30_000), (3, 1, 500), pytest.param(3, 2, 60_000, marks=pytest.mark.slow)],
+    [(2, 1, 30_000), (3, 1, 150), *campaigns((3, 1, 500), (3, 2, 60_000))],
 )
 def test_requests_and_replies_never_wait_for_each_other(
     room: int, processors: int, preemptions: int, limit: int
@@ -102,7 +104,7 @@ def numbered(proc: smp.Processor) -> list[int]:
 
 @pytest.mark.parametrize(
     ("processors", "preemptions", "limit"),
-    [(2, 2, 1_000), (3, 1, 500), pytest.param(3, 2, 10_000, marks=pytest.mark.slow)],
+    [(2, 2, 300), (3, 1, 150), *campaigns((2, 2, 1_000), (3, 1, 500), (3, 2, 10_000))],
 )
 def test_messages_come_once_and_in_order(room: int, processors: int, preemptions: int, limit: int) -> None:
     def check(run: smp.Run) -> bool:
@@ -127,7 +129,7 @@ def chain(proc: smp.Processor) -> int:
 
 @pytest.mark.parametrize(
     ("processors", "preemptions", "limit"),
-    [(2, 2, 1_500), (3, 1, 1_000), pytest.param(3, 2, 10_000, marks=pytest.mark.slow)],
+    [(2, 2, 400), (3, 1, 300), *campaigns((2, 2, 1_500), (3, 1, 1_000), (3, 2, 10_000))],
 )
 def test_quiet_is_never_early(processors: int, preemptions: int, limit: int) -> None:
     found = smp.explore(
@@ -159,8 +161,7 @@ def test_no_wake_up_is_lost(room: int, preemptions: int) -> None:
     assert found.failure is None, str(found)
 
 
-@pytest.mark.parametrize("slots", [1, 2])
-@pytest.mark.parametrize("program", [storm, sleepers, numbered])
+@pytest.mark.parametrize(("slots", "program"), each(2, itertools.product([1, 2], [storm, sleepers, numbered])))
 def test_the_same_over_interpreted_rings(monkeypatch: pytest.MonkeyPatch, program: Any, slots: int) -> None:
     through_rings(monkeypatch, slots)
     found = smp.explore(program, 2, 1, limit=150)
@@ -253,7 +254,8 @@ def test_one_round_of_quiet_is_too_few() -> None:
     assert any(not all(smp.emulated(3, seed=seed).run(program).results) for seed in range(200))
 
 
-def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock() -> None:
+@pytest.mark.parametrize("limit", [1_000, *campaigns(5_000)])
+def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock(limit: int) -> None:
     """The deadlock of the source: more messages than there is room for, and a receiver that does not poll."""
 
     def program(proc: smp.Processor, polls: bool) -> int:
@@ -267,7 +269,7 @@ def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock() -> None:
         proc.barrier()
         return len(came)
 
-    found = smp.explore(lambda proc: program(proc, True), 2, 2, limit=5_000, network=smp.networks.ideal(2))
+    found = smp.explore(lambda proc: program(proc, True), 2, 2, limit=limit, network=smp.networks.ideal(2))
     assert found.failure is None, str(found)
     failure = smp.explore(lambda proc: program(proc, False), 2, 2, limit=10, network=smp.networks.ideal(2)).failure
     assert failure is not None

@@ -10,6 +10,7 @@ import pytest
 from support.interpreted_entries import through_rings
 from support.machines import PLACES, Machines, guarded
 from support.packet_loops import drain, fill, gather, histogram, meetings, round_trips, waits, waits_for_room
+from support.sampled import campaigns, each
 
 import smp
 from smp import BOTH, LEFT, RIGHT
@@ -81,7 +82,10 @@ def little_room(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-@pytest.mark.parametrize(("processors", "preemptions", "limit"), [(2, 1, 20_000), (2, 2, 1_500), (3, 1, 500)])
+@pytest.mark.parametrize(
+    ("processors", "preemptions", "limit"),
+    [(2, 1, 20_000), (2, 2, 400), (3, 1, 150), *campaigns((2, 2, 1_500), (3, 1, 500))],
+)
 def test_a_histogram_is_right_under_all_schedules(
     little_room: int, processors: int, preemptions: int, limit: int
 ) -> None:
@@ -97,7 +101,7 @@ def test_a_histogram_is_right_under_all_schedules(
     assert found.failure is None, str(found)
 
 
-@pytest.mark.parametrize(("processors", "preemptions", "limit"), [(2, 1, 20_000), (3, 1, 500)])
+@pytest.mark.parametrize(("processors", "preemptions", "limit"), [(2, 1, 20_000), (3, 1, 150), *campaigns((3, 1, 500))])
 def test_a_gather_is_right_under_all_schedules(little_room: int, processors: int, preemptions: int, limit: int) -> None:
     found = smp.explore(
         gathered,
@@ -111,7 +115,7 @@ def test_a_gather_is_right_under_all_schedules(little_room: int, processors: int
     assert found.failure is None, str(found)
 
 
-@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("slots", each(2, [1, 2]))
 def test_the_same_over_interpreted_rings(monkeypatch: pytest.MonkeyPatch, slots: int) -> None:
     through_rings(monkeypatch, slots)
     found = smp.explore(

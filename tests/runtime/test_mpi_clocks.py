@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.machines import Emulated, Machines
 from support.nodes import AHEAD, no_other_clock, on_nodes, on_two_clocks
+from support.sampled import each
 
 import smp
 from smp._runtime.program.display.state_graph import figure
@@ -232,7 +233,7 @@ def test_a_processor_that_fails_before_its_clock_is_measured_ends_the_run(four: 
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("rank", [0, 3])
+@pytest.mark.parametrize("rank", each(2, [3, 0]))
 def test_a_processor_that_dies_before_its_clock_is_measured_ends_the_run(rank: int) -> None:
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)

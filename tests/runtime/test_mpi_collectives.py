@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.machines import HARD
 from support.nodes import on_nodes
+from support.sampled import each
 
 import smp
 from smp._runtime.nodes.collectives.meeting import ROOM
@@ -134,7 +135,7 @@ def test_different_collectives_are_found_on_a_node_and_between_nodes(four: smp.M
     assert four.run(together).results == [6] * 4
 
 
-@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("rank", each(2, [1, 2]))
 def test_a_processor_may_die_while_its_node_waits(rank: int) -> None:
     def program(proc: smp.Processor) -> None:
         proc.barrier()

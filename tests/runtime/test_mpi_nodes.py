@@ -19,6 +19,7 @@ import psutil
 import pytest
 from support.machines import HARD, ROOT, Script, gone
 from support.nodes import NETWORK, on_nodes
+from support.sampled import campaigns
 
 import smp
 from smp._runtime.host.processes import Processes
@@ -605,8 +606,10 @@ def test_a_run_ends_when_its_time_is_over(four: smp.Machine) -> None:
     assert four.run(together).results == [6] * 4
 
 
-@pytest.mark.parametrize("rank", [0, 3])
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGSEGV", "exit"])
+@pytest.mark.parametrize(
+    ("how", "rank"),
+    [("SIGKILL", 3), ("exit", 0), *campaigns(("SIGKILL", 0), ("SIGSEGV", 0), ("SIGSEGV", 3), ("exit", 3))],
+)
 def test_a_processor_that_dies_ends_the_run_and_closes_the_machine(nothing_left: None, how: str, rank: int) -> None:
     def program(proc: smp.Processor) -> None:
         proc.barrier()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp._runtime.emulated.multithreaded.emulation import Emulation
@@ -83,7 +84,7 @@ def test_a_waiting_stream_retries_and_then_traps() -> None:
 
 
 @given(st.integers(500, 120_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_end_of_a_wait_is_that_of_instruction_words(fill: int) -> None:
     """The rule for programs, against a waiting and a filling stream on the machine that is emulated cycle by cycle."""
     program, write, wait = Program(), Label(), Label()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.sampled import each
+from support.sampled import each, examples
 
 import smp
 from smp._runtime.emulated.multithreaded.emulation import Emulation, Totals
@@ -88,7 +88,7 @@ def test_the_window_of_outstanding_operations_is_that_of_the_machine() -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(0, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_stream_among_background_streams_waits_as_in_a_plain_queue(loads: list[bool], background: int) -> None:
     """The reference serves the stream that is ready longest, cycle by cycle; the emulation skips idle stretches."""
     words = [(load(1, 0, offset=1 + k),) if cold else (add(2, 2),) for k, cold in enumerate(loads)]
@@ -166,7 +166,7 @@ ACTS = st.lists(
 
 
 @given(ACTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_program_computes_what_its_words_say(acts: list[tuple[str, int, int, int, int]]) -> None:
     """Programs without lookahead, against Python."""
     program, start = Program(), Label()
@@ -244,7 +244,7 @@ def test_additions_lose_nothing_and_give_each_number_once(processors: int, strea
 
 
 @given(st.integers(1, 6), st.integers(1, 8), st.integers(1, 3), st.sampled_from([1, 3, 1024]), st.integers(0, 20))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_values_pass_through_words_once_and_in_order(
     stages: int, values: int, processors: int, limit: int, background: int
 ) -> None:

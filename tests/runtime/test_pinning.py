@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.machines import Script
+from support.sampled import campaigns
 
 import smp
 from smp._computer.limits import measuring_cpus, usable_cpus
@@ -173,7 +174,8 @@ def test_measurements_are_pinned_to_the_first_cpus_in_any_case(script: Script, m
     assert measuring_cpus(len(CPUS) + 1) is False
 
 
-def test_machines_that_are_opened_by_threads_run_on_different_cpus() -> None:
+@pytest.mark.parametrize("times", [50, *campaigns(200)])
+def test_machines_that_are_opened_by_threads_run_on_different_cpus(times: int) -> None:
     """The threads open and close them all the time."""
 
     def open_and_close(_: int) -> list[int | None]:
@@ -184,7 +186,7 @@ def test_machines_that_are_opened_by_threads_run_on_different_cpus() -> None:
         return taken if len(set(taken)) == 8 else []
 
     with concurrent.futures.ThreadPoolExecutor(4) as threads:
-        assert all(threads.map(open_and_close, range(200)))
+        assert all(threads.map(open_and_close, range(times)))
 
 
 def test_machines_share_the_only_cpu(caplog: pytest.LogCaptureFixture) -> None:

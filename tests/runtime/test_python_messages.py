@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.machines import Machines
+from support.sampled import examples
 
 import smp
 from smp._runtime.loops import objects
@@ -34,7 +35,7 @@ def echoed(proc: smp.Processor, rows: list[tuple[Any, ...]]) -> tuple[list[tuple
     return came, status
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(st.lists(numbers, max_size=7).map(tuple), max_size=8))
 @example(rows=[(math.nan, -0.0, math.inf, -1, 2**63 - 1, -(2**63), 5e-324), (), (-1,)])
 def test_numbers_arrive_with_their_types_and_bits(machines: Machines, rows: list[tuple[Any, ...]]) -> None:

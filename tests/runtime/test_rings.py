@@ -374,7 +374,7 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parametrize("name", each(2, HISTORIES))
 def test_rings_are_linearizable_as_bounded_queues(name: str, record_property: Any) -> None:
     found = HISTORIES[name].explored()
     record_property("schedules", found.schedules)

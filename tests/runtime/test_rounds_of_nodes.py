@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 from smp._runtime.memory.segment import Segment
 from smp._runtime.nodes.collectives.rounds import Outcome, Rounds
@@ -69,7 +70,7 @@ def rounds_of(segment: Segment, wires: Wires, nodes: int) -> list[Rounds]:
     return [Rounds(cast(Progress, End(wires, rank)), rank, layout, segment) for rank in range(nodes)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(2, 40), st.integers(0, 2**32), st.sampled_from(["none", "one", "some", "all"]), st.booleans())
 def test_all_nodes_get_all_votes_and_bytes(segment: Segment, nodes: int, seed: int, who: str, differ: bool) -> None:
     random, wires = Random(seed), Wires()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp import compiled, machines
@@ -291,7 +292,7 @@ def odd() -> Iterator[Callable[[int], tuple[smp.Machine, int]]]:
         yield opened
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(PLANS)
 def test_copies_take_the_times_of_a_machine_written_a_second_time(
     odd: Callable[[int], tuple[smp.Machine, int]], plan: Plan

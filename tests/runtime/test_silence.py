@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from support.sampled import each
 
 import smp
 from smp._runtime.host import silence
@@ -40,7 +41,7 @@ def stopped(proc: smp.Processor, cells: smp.Cells, place: str) -> int:
     return proc.rank
 
 
-@pytest.mark.parametrize("place", ["barrier", "cell", "collective", "phase"])
+@pytest.mark.parametrize("place", each(2, ["barrier", "cell", "phase", "collective"]))
 def test_a_stopped_processor_is_named_and_the_run_goes_on_with_it(nothing_left: None, place: str) -> None:
     with smp.host(3) as machine:
         cells = machine.cells(1)

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support.machines import Machines
+from support.sampled import examples
 
 import smp
 from smp._runtime.program.records.recorded import Repeat
@@ -164,7 +165,7 @@ def indices() -> st.SearchStrategy[Any]:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(index=indices(), data=st.data())
 @example(index=(), data=None)
 @example(index=None, data=None)
@@ -203,7 +204,7 @@ def test_every_index_reads_and_writes_as_in_numpy(machines: Machines, index: Any
 WHOLE = st.sampled_from([np.int64, np.int32, np.uint16, np.int8])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     index=hnp.arrays(WHOLE, st.sampled_from([(), (0,), (9,), (3, 4)]), elements=st.integers(0, 19)),
     negative=st.booleans(),

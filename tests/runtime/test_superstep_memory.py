@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.machines import Emulated, Machines
+from support.sampled import each
 
 import smp
 
@@ -52,7 +53,7 @@ def machine(request: pytest.FixtureRequest, machines: Machines, emulated: Emulat
     return machines(2) if request.param == "host" else emulated(2)
 
 
-@pytest.mark.parametrize(("by_loop", "raises"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize(("by_loop", "raises"), each(2, [(True, False), (False, False), (False, True)]))
 def test_ended_supersteps_hold_no_memory(machine: smp.Machine, by_loop: bool, raises: bool) -> None:
     array = machine.zeros(WORDS)
     run = machine.run(growth, array, by_loop, raises)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp._runtime.emulated.multithreaded.experiments.chains import passed
@@ -112,7 +113,7 @@ def test_vectors_on_four_processors_meet_at_the_modules(kernel: str) -> None:
 
 
 @given(st.integers(1, 300), st.sampled_from(ALGORITHMS), st.integers(1, 60), st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_lists_are_ranked(n: int, algorithm: str, streams: int, seed: int) -> None:
     order = random_list(n, seed)
     found = ranked(MTA, algorithm, order, 1 if algorithm == "serial" else streams, seed)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.sampled import campaigns
 
 import smp
 from smp._runtime.loops.interpreter import here
@@ -63,7 +64,8 @@ def test_one_after_the_other_the_ring_is_a_queue_that_drops_its_oldest_records(
         lost = 0 if expected else lost
 
 
-def test_under_all_schedules_records_are_whole_and_those_that_are_missing_are_counted() -> None:
+@pytest.mark.parametrize("limit", [1_500, *campaigns(6_000)])
+def test_under_all_schedules_records_are_whole_and_those_that_are_missing_are_counted(limit: int) -> None:
     """Four records fill the ring.  The words of record k are large numbers that end in k, and it has k lines."""
     before, written, looks = 4, 7, 2
     pieces: list[tuple[int, int, int, list[int]]] = []
@@ -106,7 +108,7 @@ def test_under_all_schedules_records_are_whole_and_those_that_are_missing_are_co
         assert number == written
         losses.add(sum(gap for gap, *_ in pieces))
 
-    found = smp.explore(program, 2, bound=2, setup=fill, check=whole, limit=6000)
+    found = smp.explore(program, 2, bound=2, setup=fill, check=whole, limit=limit)
     assert found.failure is None, found
     assert found.bound is None or found.bound >= 1
     assert len(losses) > 2, "in some schedules the reader is early, in some it is late"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.machines import CPUS, Machines, guarded
+from support.sampled import campaigns
 
 import smp
 from smp._runtime.protocols import barriers
@@ -39,7 +40,7 @@ def in_turn(proc: smp.Processor, words: Any) -> None:
     ahead(proc, words, 8, 1 if proc.rank else 3)
 
 
-@pytest.mark.parametrize(("processors", "preemptions"), [(2, 2), (3, 1)])
+@pytest.mark.parametrize(("processors", "preemptions"), [(2, 2), *campaigns((3, 1))])
 def test_no_round_is_over_before_all_have_begun_it(processors: int, preemptions: int) -> None:
     found = smp.explore(ahead, processors, preemptions, setup=begun)
     assert found.failure is None, str(found)

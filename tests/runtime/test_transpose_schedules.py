@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sampled import campaigns
 
 import smp
 from smp._runtime.program.messages import block_calls, deliveries, schedules
@@ -73,7 +74,7 @@ def explored(keywords: dict[str, Any], size: int, bound: int, limit: int, barrie
 
 
 @pytest.mark.parametrize(
-    ("size", "bound", "limit"), [(2, 2, 150), (3, 1, 60), pytest.param(2, 2, 10_000, marks=pytest.mark.slow)]
+    ("size", "bound", "limit"), [(2, 2, 60), (3, 1, 30), *campaigns((2, 2, 150), (3, 1, 60), (2, 2, 10_000))]
 )
 @pytest.mark.parametrize("keywords", BY_BLOCKS)
 def test_parts_arrive_under_all_schedules(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp._runtime.emulated.schedules import Clock
@@ -68,7 +69,7 @@ def test_a_run_with_streams_is_the_same_on_all_repeats() -> None:
     assert all(traced(acts) == first for _ in range(31))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(PROGRAMS)
 def test_a_heap_finds_the_same_streams_as_a_look_at_all(acts: list[list[Act]]) -> None:
     by_heap = traced(acts)

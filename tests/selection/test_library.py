@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.formulas import EXACT, VALUES
 from support.libraries import use
+from support.sampled import examples
 
 from smp.errors import ModelError
 from smp.selection.implementation import Choice, Implementation, Parameter
@@ -37,7 +38,7 @@ def two() -> Library:
 
 
 @given(st.integers(100, 10**6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_smallest_prediction_wins(n: int) -> None:
     library = two()
     expected = {"slow": 1e-6 * n, "fast": 900e-6 + 0.1e-6 * n}
@@ -55,7 +56,7 @@ def test_calling_a_library_calls_the_chosen_implementation() -> None:
 
 
 @given(st.lists(EXACT, min_size=2, max_size=4), VALUES, VALUES)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_closed_function_agrees_with_the_models_one_by_one(texts: list[str], n: float, m: float) -> None:
     """This holds for any terms, with preconditions; models that predict no time above zero do not count."""
     ranges = {"n": "0.01..1e6 real", "m": "0.01..1e6 real"}
@@ -168,7 +169,7 @@ def radix() -> Library:
 
 
 @given(st.integers(10, 3000), st.integers(4, 32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_parameter_is_optimised_before_the_choice(n: int, width: int) -> None:
     library = radix()
     model = library.models["radix"]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp.errors import ModelError
@@ -46,7 +47,7 @@ def made(task: Callable[..., float] = seconds, terms: list[str] = TERMS, **optio
 
 
 @given(st.integers(1, 10**6), st.integers(1, 32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_neighbours_are_the_adjacent_values(n: int, bits: int) -> None:
     values = sorted({-(-bits // passes) for passes in range(1, bits + 1)})
     best, beside = with_neighbours(DIGIT, seconds, (n, bits))

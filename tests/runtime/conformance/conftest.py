@@ -28,11 +28,16 @@ FOUR_NODES = {
 }
 """Modules whose ordinary tests also run with a node for each processor; the others do so only in slow runs."""
 LONG = re.compile(
-    r"test_parts_of|test_the_worked_examples|test_all_boundaries.*-4-|test_the_published_median.*-6\]"
-    r"|test_(statistics_of_every_dtype|collectives_combine_the_values|processors_get_their_parts).*-[1-3]\]"
-    r"|test_(requests_are_answered|votes_are_counted|processors_make_arrays).*-[1-2]\]"
+    r"test_parts_of|test_the_worked_examples|test_all_boundaries.*-[45]-|test_the_published_median.*-[56]\]"
+    r"|test_(statistics_of_every_dtype|collectives_combine_the_values).*-[1-4]\]"
+    r"|test_(processors_get_their_parts|votes_are_counted).*-[1-3]\]"
+    r"|test_(requests_are_answered|processors_make_arrays|python_numbers_give).*-[12]\]"
+    r"|test_reads_see_the_values.*(mpi-[15]|nodes-[12]|each-[12])\]"
+    r"|test_every_operator.*(-b1|nodes-u1|each-u1)\]|test_every_repeat.*-shape[13]\]"
+    r"|test_every_index.*two nodes|test_arrays_of_any_dtype.*node each"
+    r"|test_it_makes_no_difference.*-[12]-\d-\d+\]|test_an_exception_is_reported.*-1-"
 )
-"""Tests that take seconds with MPI, and run there only in slow runs."""
+"""Cases that take long with MPI, and run there only in slow runs: of each test, others stay in the ordinary run."""
 
 
 @pytest.hookimpl(tryfirst=True)

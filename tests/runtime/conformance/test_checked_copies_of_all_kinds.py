@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sampled import examples
 
 import smp
 from smp._runtime.program.records.checked import CheckedCopies, Copy
@@ -114,7 +115,7 @@ parts = st.one_of(
 copies = st.lists(st.tuples(st.integers(0, 1), parts), max_size=2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(plan=st.lists(st.lists(copies, min_size=3, max_size=3), min_size=1, max_size=3))
 def test_copies_are_reported_if_and_only_if_two_processors_write_an_element(machines: Machines, plan: Any) -> None:
     """The oracle counts the writers of each element of two arrays."""

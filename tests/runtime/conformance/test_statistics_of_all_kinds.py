@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sampled import campaigns
 
 import smp
 from smp.errors import CollectiveMismatch, ProcessorRaised
@@ -169,7 +170,7 @@ def published(proc: smp.Processor, x: float) -> tuple[float, int]:
     return p, operations
 
 
-@pytest.mark.parametrize("processors", range(1, 7))
+@pytest.mark.parametrize("processors", [1, 2, 3, 4, *campaigns(5, 6)])
 def test_the_published_median_agrees(machines: Machines, processors: int) -> None:
     """All multisets of up to 6 numbers, each in a random order, and random floats."""
     rng = np.random.default_rng(processors)

@@ -43,7 +43,7 @@ def drawn(dtype: Any, source: int, target: int, n: int) -> Any:
     return records
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(
     st.integers(1, 5),
     st.sampled_from(DTYPES),
