@@ -62,7 +62,7 @@ def lanes_of(line: str, size: int) -> float:
 
 
 def a_round(units: float) -> Callable[[tuple[str, ...]], float]:
-    """Return a function that counts the units of a round, if it always has so many."""
+    """Return a function that counts the units of a round, whose number is always the same."""
     return lambda marks: units
 
 

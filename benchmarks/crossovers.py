@@ -98,10 +98,10 @@ def crossing(ratios: Ratios, near: float) -> float:
 
 
 def loss(ratios: Ratios, predicted: float, true: float) -> float:
-    """Return the most that is lost between two sizes, in one of which the other form is already, or still, chosen."""
+    """Return the most that is lost between two sizes, where the later form is chosen too early or too late."""
     low, high = sorted((predicted, true))
-    wrong = [abs(math.log(value)) for n, value in ratios if low <= n <= high]
-    return math.expm1(max(wrong, default=0.0))
+    slower = [1 / value if predicted < true else value for n, value in ratios if low <= n <= high]
+    return max([1.0, *slower]) - 1
 
 
 def compare(library: Library, largest: float, at: Place, looker: Looker) -> None:

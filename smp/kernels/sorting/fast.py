@@ -22,7 +22,7 @@ from .by_vectors.in_place import sort_by_vectors
 from .counting import WIDEST, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
-from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
+from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
 from .sampling import entropy, look, seem_narrow
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
@@ -105,7 +105,7 @@ def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Ke
     """Return the function that moves the keys into parts, or None if that does not pay; see `_sort_parts`."""
     if algorithm == "halves" or (algorithm == "auto" and keys.nbytes < WORTH_PARTS):
         pivot = pivot_of(sample)
-        plain = keys if is_plain(keys) else np.array(keys, keys.dtype.newbyteorder("="))
+        plain = keys if is_plain(keys) else native(keys)
         return None if pivot is None else partial(halve, plain, pivot, streams)
     scale = _scale(sample, algorithm)
     return None if scale is None else lambda into: partition(keys, scale, parts_for(keys.nbytes), streams, into)

@@ -117,12 +117,17 @@ def is_plain(keys: Keys) -> bool:
     return keys.flags.carray and keys.dtype.isnative
 
 
+def native(keys: Keys) -> Keys:
+    """Return a copy of keys that compiled loops take."""
+    return np.array(keys, keys.dtype.newbyteorder("="))
+
+
 def pieces(keys: Keys, block: slice) -> Iterator[tuple[int, Keys]]:
     """Yield (place of the first key, keys) for a block: all at once, or in pieces if the keys must be converted."""
     step = max(1, block.stop - block.start) if is_plain(keys) else _PIECE
     for start in range(block.start, block.stop, step):
         some = keys[start : min(start + step, block.stop)]
-        yield start, some if is_plain(keys) else np.array(some, keys.dtype.newbyteorder("="))
+        yield start, some if is_plain(keys) else native(some)
 
 
 def heaviest(sample: Keys, scale: Scale) -> float:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from smp import local
 
 from .keys import Keys
-from .parts import is_plain
+from .parts import is_plain, native
 
 LARGEST, SMALLEST = 1024, 256
 """Largest and smallest number of keys of a sample."""
@@ -160,11 +160,6 @@ def _seem_narrow(keys: Keys, step: int, most: int) -> bool:
         count += 1
         different += new
     return different > count // 2
-
-
-def native(keys: Keys) -> Keys:
-    """Return a copy of keys that compiled loops take."""
-    return np.array(keys, keys.dtype.newbyteorder("="))
 
 
 @functools.cache

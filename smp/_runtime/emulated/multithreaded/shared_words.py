@@ -140,7 +140,7 @@ class SharedWords:
         return self.until(answered)
 
     def _follow(self, own: _Operation, meaning: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        """Note a change of a cell; or that a stream which has paused, for no time here, sees one of a later time."""
+        """Note when a cell is changed, and when the change was made that a stream sees after a pause."""
         if meaning is _PAUSE:
             own.paused = True
         elif len(args) > 1 and hasattr(args[0], "strides"):

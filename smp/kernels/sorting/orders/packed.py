@@ -35,7 +35,7 @@ from ..by_vectors import vectors
 from ..by_vectors.in_place import sort_by_vectors
 from ..fast import STREAM_BYTES, sort_fast
 from ..keys import Images, Keys, Rule, image, rule_of, unsigned
-from ..parts import Numbers, is_plain
+from ..parts import Numbers, is_plain, native
 
 CHUNK = 1 << 14
 """Words of short runs that are sorted at once, in a core's cache; longer runs are sorted one by one, on all streams."""
@@ -68,7 +68,7 @@ def argsort_packed(keys: Keys, streams: int) -> Numbers:
     streams : int
         Number of streams.
     """
-    n, plain = len(keys), keys if is_plain(keys) else np.array(keys, keys.dtype.newbyteorder("="))
+    n, plain = len(keys), keys if is_plain(keys) else native(keys)
     bits, rule = plain.view(unsigned(plain.dtype)), rule_of(plain.dtype)
     packing = packing_of(bits, rule, streams)
     if packing is None:
