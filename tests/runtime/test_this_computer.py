@@ -259,12 +259,16 @@ def test_the_code_of_a_program_takes_its_measured_time() -> None:
     measured = run(1, sort, keys, of=computer(python=True))
     assert measured.times is not None
     assert measured.times["loops"] == {}
-    nothing = {"program": [[0] * len(row) for row in measured.times["program"]], "loops": {}}
-    free = run(1, sort, keys, of=ThisComputer(Profile(document()), times=nothing))
-    spent = sum(measured.times["program"][0]) * NANO
-    assert free.results[0] == pytest.approx(3 * MICRO)  # three barriers alone; the copies are measured
-    assert 0 < measured.results[0] - free.results[0] <= spent
-    assert measured.results[0] - free.results[0] > 0.5 * spent
+    pieces = len(measured.times["program"][0])
+    doubling = {"program": [[1000 << piece for piece in range(pieces)]], "loops": {}}
+    again = run(1, sort, keys, of=ThisComputer(Profile(document()), times=doubling))
+    barriers = 3 * MICRO  # the copies are part of the program's code
+    spent = round((again.results[0] - barriers) / MICRO)
+    assert again.results[0] == pytest.approx(barriers + spent * MICRO)
+    counted = [piece for piece in range(pieces) if spent >> piece & 1]
+    between = range(counted[0], counted[-1] + 1)  # from one reading of the clock to the other
+    assert counted == list(between)
+    assert 0 < between[0] < between[-1] < pieces - 1
 
 
 def test_a_stopwatch_counts_what_lies_between_go_and_stop() -> None:
