@@ -1,7 +1,7 @@
 """Compare predicted gains with true ones: in virtual time a place can really be made faster.
 
-    python benchmarks/ground_truth.py [--programs 100] [--balanced 100] [--seed 0] [--treatment 50%] [--repeats 16]
-                                      [--jobs 2]
+    python benchmarks/ground_truth.py [--programs 100] [--balanced 100] [--seed 0] [--treatment 50%] [--repeats 32]
+                                      [--replicates 192] [--jobs 2]
 
 Random programs (``random_programs``), and then balanced ones (``balanced_programs``), are screened by the default
 design with three replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100%
@@ -9,7 +9,7 @@ of its work: the true gain is the decrease of the run time, the mean of several 
 predicted by the design "speedup", which delays all places, and all but one, from delaying one place at a time, with as
 many runs, and from a profile, which is the time in each place. Passes that are stretched by 11, 33, 100 and 900% show
 in slow motion a place that is freed of 10, 25, 50 and 90% of its work: with as many runs as the screening has, and with
-96 replicates. One row has delays of the mean of a pass instead. The last row compares the true gains with those of
+192 replicates. One row has delays of the mean of a pass instead. The last row compares the true gains with those of
 other runs of the same kind: no prediction can be better. For each share of the work the output shows, over the
 programs,
 
@@ -47,7 +47,7 @@ SLOWER = ("11%", "33%", "100%", "900%")
 """Stretches of the design "speedup" for these shares; the last one is for a place that takes a tenth of its time."""
 REPLICATES = 3
 SIGMAS = 3.0
-MANY = 96
+MANY = 192
 """Replicates of the design "speedup" in its second rows."""
 AGAIN = "true gains of other runs"
 LEAST = 0.01
@@ -227,12 +227,12 @@ def about(cases: list[Case]) -> str:
     return f"{len(cases)} programs, {len(places)} places: {kinds}; {nothing} of them predicted to gain nothing"
 
 
-def studied_all(draw: Callable[[int], Program], seeds: range, treatment: str, repeats: int, jobs: int) -> list[Case]:
+def studied_all(draw: Callable[[int], Program], seeds: range, asked: argparse.Namespace) -> list[Case]:
     """Study programs in separate processes; on Ctrl-C, return the cases that are done."""
     cases: list[Case] = []
-    one = partial(studied, treatment=treatment, repeats=repeats, draw=draw)
+    one = partial(studied, treatment=asked.treatment, repeats=asked.repeats, draw=draw, many=asked.replicates)
     began = time.monotonic()
-    with multiprocessing.get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+    with multiprocessing.get_context("spawn").Pool(asked.jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
             for case in pool.imap(one, seeds):
                 cases.append(case)
@@ -251,12 +251,15 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first program")
     parser.add_argument("--treatment", default="50%", help="share of the mean time of a pass")
-    parser.add_argument("--repeats", type=int, default=16, help="runs that are averaged for a true gain")
+    parser.add_argument("--repeats", type=int, default=32, help="runs that are averaged for a true gain")
+    parser.add_argument(
+        "--replicates", type=int, default=MANY, help='replicates of the design "speedup" in its second rows'
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     given = parser.parse_args()
     for draw, count in ((drawn, given.programs), (balanced, given.balanced)):
         seeds = range(given.seed, given.seed + count)
-        cases = studied_all(draw, seeds, given.treatment, given.repeats, given.jobs)
+        cases = studied_all(draw, seeds, given)
         if cases:
             print(about(cases), table(cases), sep="\n\n")
 
