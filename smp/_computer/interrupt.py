@@ -15,6 +15,7 @@ during ``poll``, that counts as a Ctrl-C does; elsewhere the exception interrupt
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` looks handlers up among constants, which takes 8 us
 import _thread
 import select
 import signal
@@ -84,11 +85,11 @@ class HeldBack:
 
     def __enter__(self) -> HeldBack:
         if threading.current_thread() is threading.main_thread():
-            handler = signal.getsignal(signal.SIGINT)
+            handler = _signal.getsignal(signal.SIGINT)
             outer = isinstance(getattr(handler, "__self__", None), HeldBack)
             if callable(handler) and not outer:
                 self._handler = handler
-                signal.signal(signal.SIGINT, self._came)
+                _signal.signal(signal.SIGINT, self._came)
         return self
 
     @property
@@ -152,7 +153,7 @@ class HeldBack:
         deadline = time.monotonic() + AGAIN
         while self._rung and time.monotonic() < deadline:  # its signal must not reach the previous handler
             time.sleep(0)
-        signal.signal(signal.SIGINT, self._handler)
+        _signal.signal(signal.SIGINT, self._handler)
         if self._held and self._finalizing:
             threading.Timer(_MOMENT, _thread.interrupt_main).start()
         elif kind is not KeyboardInterrupt:

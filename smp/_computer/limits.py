@@ -5,11 +5,13 @@ Functions that read the system's files take the root of the file tree. A value t
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import functools
 import operator
 import os
 import resource
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -38,6 +40,17 @@ def number(path: Path) -> int | None:
 def allowed_cpus() -> list[int]:
     """Return the CPUs that this process may run on, lowest first."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def current_cpu() -> int | None:
+    """Return the CPU on which this thread is running now, or None if the system does not report it; takes 0.2 us."""
+    find = _finder_of_cpu()
+    return find() if find else None
+
+
+@functools.cache
+def _finder_of_cpu() -> Callable[[], int] | None:
+    return getattr(ctypes.PyDLL(None), "sched_getcpu", None)  # keeps the interpreter's lock, because it does not wait
 
 
 def usable_cpus(root: Path = ROOT, allowed: Collection[int] | None = None) -> list[int]:

@@ -34,6 +34,8 @@ class ObjectFiles:
         Functions of Python's C interface (see `machine_code.object_code`).
     form : Form
         Whether they hold the interpreter's lock and make steps.
+    takes : str
+        How long it takes to compile them, in words.
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class ObjectFiles:
         functions: Sequence[tuple[Callable[..., int], int]],
         of_python: Sequence[Callable[..., int]] = (),
         form: Form = Form.FREE,
+        takes: str = "about ten seconds",
     ) -> None:
         self._label, self._functions, self._of_python, self._form = label, functions, of_python, form
+        self._takes = takes
 
     def path(self) -> Path:
         """Return the path of the file in which they are kept."""
@@ -56,7 +60,7 @@ class ObjectFiles:
 
     def _made(self, path: Path) -> list[bytes]:
         """Compile the functions, keep them, and return the object files."""
-        say(first_use("smp's own functions, which takes about ten seconds,"))
+        say(first_use(f"smp's own functions, which takes {self._takes},"))
         objects = [compiler.object_code(function, count, form=self._form) for function, count in self._functions]
         objects += [compiler.object_code(function, 3, of_python=True) for function in self._of_python]
         kept_code.write(path, b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects))

@@ -1,0 +1,118 @@
+"""Threads of this process that help the thread of a call with the parts of its work.
+
+    caller                                        helper
+    borrows helpers, and raises START of each ──▶ awaits START
+    does parts until none is left                 does parts until none is left
+    awaits DONE of each                       ◀── raises DONE
+    gives them back                               awaits START
+
+A helper spins for a moment before it sleeps.  So the later ones of several phases begin within some microseconds, and
+only the first one has to wake the helpers, which takes ten times as long.
+
+A helper keeps off the CPU on which its caller is.  Linux often wakes a thread on the CPU of the one that wakes it, also
+if another is idle: on a virtual machine, it takes an idle CPU for one that the host has taken away.  The two threads
+would then take turns on one CPU until, some milliseconds later, one of them is moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+
+from smp._computer.limits import allowed_cpus, current_cpu
+from smp._runtime.protocols.awaited import entries
+
+SPIN, LINGER = 50_000, 1_500
+"""Nanoseconds for which a thread spins before it sleeps; and for which the caller leaves the interpreter's lock to a
+helper that is awake."""
+_NAME = "smp kernel"  # known to `watchdog.OURS`: these threads cannot end a deadlock
+_START, _DONE, _WORDS = 0, 16, 32  # two numbers (see ``protocols.awaited``), on lines of their own
+_free: list[Helper] = []
+_made = 0
+_lock = threading.Lock()
+
+
+class Helper:
+    """A thread that does work for its borrower.
+
+    The list of work has one item at most.  Whoever takes it, does it: the helper, or its borrower, which withdraws it.
+    START is the number of times that work was begun, and DONE the last one that the helper is done with.
+    """
+
+    def __init__(self) -> None:
+        self._words = np.zeros(_WORDS, np.int64)
+        self._start, self._done = (self._words.ctypes.data + 8 * at for at in (_START, _DONE))
+        self._entries, self._begun = entries(), 0
+        self._work: list[Callable[[], object]] = []
+        self._cpus: Collection[int] = ()
+        self._thread = threading.Thread(target=self._serve, name=f"{_NAME} {_made}", daemon=True)
+        self._thread.start()
+
+    def begin(self, work: Callable[[], object], cpus: Collection[int]) -> None:
+        """Let the helper call ``work``, which raises nothing, on one of some CPUs."""
+        if cpus != self._cpus:
+            self._move(cpus)
+        self._work.append(work)
+        self._begun += 1
+        self._entries.begin(self._start, self._begun, LINGER)
+
+    def end(self) -> None:
+        """Withdraw the work if the helper has not begun it; otherwise wait until it is done."""
+        try:
+            self._work.pop()
+        except IndexError:
+            self._entries.end(self._done, self._begun, SPIN)
+
+    def _move(self, cpus: Collection[int]) -> None:
+        self._cpus = cpus
+        if cpus and hasattr(os, "sched_setaffinity"):
+            with contextlib.suppress(OSError):  # CPUs that this process may no longer use
+                os.sched_setaffinity(self._thread.native_id or 0, cpus)
+
+    def _serve(self) -> None:
+        seen = 0
+        while True:
+            seen = self._entries.serve(self._done, self._start, seen, SPIN)
+            with contextlib.suppress(IndexError):
+                self._work.pop()()
+
+
+def borrow(count: int, most: int) -> list[Helper]:
+    """Return up to ``count`` helpers, as many as are free; new ones are made until there are ``most``."""
+    global _made
+    with _lock:
+        while len(_free) < count and _made < most:
+            _made += 1
+            _free.append(Helper())
+        return [_free.pop() for _ in range(min(count, len(_free)))]
+
+
+def give_back(helpers: Sequence[Helper]) -> None:
+    """Return helpers that have been borrowed, and whose work is done."""
+    with _lock:
+        _free.extend(helpers)
+
+
+def other_cpus() -> Collection[int]:
+    """Return the CPUs that this thread may use, but for the one on which it is running."""
+    return _others(current_cpu(), int(time.monotonic()))
+
+
+@functools.lru_cache(maxsize=1)
+def _others(cpu: int | None, second: int) -> Collection[int]:
+    """Return the CPUs but for one, kept for a second."""
+    return frozenset(allowed_cpus()) - {cpu}
+
+
+def _forget() -> None:
+    global _free, _made, _lock
+    _free, _made, _lock = [], 0, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)  # the child has no copy of the threads
