@@ -14,7 +14,7 @@ from support.sampled import each
 
 import smp
 from smp._runtime.loops.compiler import numba
-from smp.kernels.sorting import choice, fast
+from smp.kernels.sorting import choice, fast, functions
 from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.by_vectors.in_place import sort_in_place, sort_part, split_block
 from smp.kernels.sorting.by_vectors.vectors import (
@@ -318,6 +318,41 @@ def test_auto_takes_vectors_for_all_but_short_arrays_and_narrow_ranges(
         taken.clear()
         assert same(sort(keys, threads=2), np.sort(keys))
         assert taken == expected
+
+
+@every_type
+@pytest.mark.parametrize("way", ["sorted", "short", "narrow", "with an outlier", "in order"])
+def test_short_arrays_are_sorted_at_once(
+    dtype: np.dtype[Any], way: str, with_vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They go through no other function, unless they are in order; in place, too."""
+    n = {"short": fast.WORTH_VECTORS // 8}.get(way, in_place.CHUNK_BYTES // dtype.itemsize)
+    keys = drawn(dtype, n)
+    if way in ("narrow", "with an outlier") and dtype.kind != "f":
+        keys = np.random.default_rng(1).integers(0, 1000, n).astype(dtype)
+        keys[17] = np.iinfo(dtype).max if way == "with an outlier" else keys[17]
+    elif way == "in order":
+        keys = keys[np.argsort(keys)]
+    counted, asked = list[int](), list[int]()
+    by_counting, others = fast.sort_by_counting, functions._sort
+    monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or by_counting(*args))
+    monkeypatch.setattr(functions, "_sort", lambda *args: asked.append(len(args[0])) or others(*args))
+    before, expected = keys.copy(), np.sort(keys)
+    assert same(sort(keys), expected)
+    assert same(keys, before)
+    assert sort(keys, out=keys) is keys
+    assert same(keys, expected)
+    assert asked == ([n] * 2 if way == "in order" else [])
+    assert len(counted) == (2 if way == "narrow" and dtype.kind != "f" else 0)
+
+
+def test_short_arrays_that_cannot_be_written_are_refused_in_place(with_vectors: None) -> None:
+    for n in (10, 3000):
+        keys = drawn(np.dtype(np.int64), n)
+        keys.flags.writeable = False
+        assert same(sort(keys), np.sort(keys))
+        with pytest.raises(ValueError, match="out is read-only"):
+            sort(keys, out=keys)
 
 
 def test_libraries_with_vectors_choose_among_them_counting_and_numpy(with_vectors: None) -> None:

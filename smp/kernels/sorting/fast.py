@@ -18,12 +18,12 @@ from functools import partial
 import numpy as np
 
 from .by_vectors import vectors
-from .by_vectors.in_place import sort_by_vectors
+from .by_vectors.in_place import sort_alone, sort_by_vectors
 from .counting import WIDEST, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
-from .sampling import entropy, look, seem_narrow
+from .sampling import IN_ORDER, NARROW, entropy, glance, look, seem_narrow
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
@@ -78,6 +78,35 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     if out is not keys:  # NumPy does not see every overlap of strided arrays
         np.copyto(out, keys.copy() if np.may_share_memory(keys, out) else keys)
     out.sort()
+
+
+def sort_short(keys: Keys, inside: bool) -> Keys | None:
+    """Sort few keys with vectors or by counting, with as little else as possible; return None if others should do it.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, at most `CHUNK_BYTES`
+    inside : bool
+        Sort the keys in place; otherwise they are not changed.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        The sorted keys.  None for keys that are not plain, and for those that may be in order.
+    """
+    if not is_plain(keys):
+        return None
+    n = len(keys)
+    seen = glance(keys, n // KEYS_A_COUNTER if keys.nbytes >= worth_a_glance(True) else 0)
+    if seen == IN_ORDER:
+        return None
+    if seen == NARROW:
+        counted = keys if inside else np.empty(n, keys.dtype)
+        if _counted_exactly(keys, counted, 1):
+            return counted
+    made = keys if inside else keys.copy()
+    sort_alone(made, 0, n)
+    return made
 
 
 def repeats(keys: Keys) -> bool:

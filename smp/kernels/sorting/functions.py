@@ -26,9 +26,10 @@ from smp.errors import Unsupported
 
 from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
+from .by_vectors.in_place import CHUNK_BYTES
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, repeats, sort_fast, worth_a_glance
+from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, repeats, sort_fast, sort_short, worth_a_glance
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .orders.fast import WORTH_PACKING, argsort_fast
@@ -112,10 +113,15 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if algorithm == "auto" and threads is None and out is None and _is_short(keys, machine):
-        made: NDArray[Any] = keys.copy()
-        made.sort()
-        return made
+    if algorithm == "auto" and threads is None and (out is None or out is keys) and _is_taken_by_numpy(keys):
+        if _is_short(keys, machine) and (out is None or keys.flags.writeable):
+            made = keys if out is keys else keys.copy()
+            made.sort()
+            return made
+        if keys.nbytes <= CHUNK_BYTES and vectors.beat_numpy():
+            done = sort_short(keys, out is keys)
+            if done is not None:
+                return done
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
     if threads is not None:
         check_threads(threads, f"algorithm={algorithm!r}", algorithm in HERE, algorithm == "numpy")
@@ -189,10 +195,8 @@ def argsort(
     return argsort_fast(given, streams, algorithm)
 
 
-def _is_short(keys: ArrayLike, machine: Machine | None) -> TypeGuard[NDArray[Any]]:
-    """Return True for a short array that NumPy sorts as it is, so that no time is spent on anything else."""
-    if not _is_taken_by_numpy(keys):
-        return False
+def _is_short(keys: Keys, machine: Machine | None) -> bool:
+    """Return True for a short array that NumPy sorts, so that no time is spent on anything else."""
     if keys.nbytes < WORTH_VECTORS:
         return True
     if vectors.beat_numpy():

@@ -41,6 +41,8 @@ FIRST, SOME, AT_ONCE = 8, 512, 8192
 those that are then compared at once."""
 KEYS_OF_A_GLANCE = 16
 """Number of keys that show whether their range may be narrow."""
+IN_ORDER, NARROW = 1, 2
+"""Results of a glance."""
 
 
 class Look(NamedTuple):
@@ -141,8 +143,33 @@ def seem_narrow(keys: Keys, most: int) -> bool:
     most : int
         Widest range that is narrow.
     """
-    step = max(1, len(keys) // KEYS_OF_A_GLANCE)
+    step = _step(keys)
     return bool(_seem_narrow(keys, step, most) if is_plain(keys) else _seem_narrow(native(keys[::step]), 1, most))
+
+
+def glance(keys: Keys, most: int) -> int:
+    """Return `IN_ORDER` if the first keys run one way, else `NARROW` if the keys seem to be in a narrow range, else 0.
+
+    Parameters
+    ----------
+    keys : plain ndarray of shape (n,)
+    most : int
+        Widest range that is narrow, for integers.
+    """
+    if keys.dtype.kind == "f":
+        return IN_ORDER if first_way(keys) else 0
+    return int(_glance(keys, _step(keys), most))
+
+
+@local
+def _glance(keys: Keys, step: int, most: int) -> int:
+    if first_way(keys):
+        return IN_ORDER
+    return NARROW if _seem_narrow(keys, step, most) else 0
+
+
+def _step(keys: Keys) -> int:
+    return max(1, len(keys) // KEYS_OF_A_GLANCE)
 
 
 @local

@@ -241,7 +241,7 @@ def sort_in_place(keys: Keys, streams: int) -> None:
         Number of streams.
     """
     if keys.nbytes <= CHUNK_BYTES:
-        _sort_alone(keys, 0, len(keys))
+        sort_alone(keys, 0, len(keys))
         return
     parts = _Parts(keys)
     for low, high in _split_together(keys, streams):
@@ -249,11 +249,12 @@ def sort_in_place(keys: Keys, streams: int) -> None:
     side_by_side(*[parts.sort] * streams)
 
 
-def _sort_alone(keys: Keys, low: int, high: int) -> None:
+def sort_alone(keys: Keys, low: int, high: int) -> None:
     """Sort the keys between two places, on one stream."""
     left = np.empty((_MOST_LEFT, 2), np.int64)
-    for a, b in left[: sort_part(keys, low, high, left)].tolist():
-        keys[a:b].sort()
+    if count := sort_part(keys, low, high, left):
+        for a, b in left[:count].tolist():
+            keys[a:b].sort()
 
 
 def _split_together(keys: Keys, streams: int) -> list[Range]:
@@ -331,32 +332,36 @@ class _Parts:
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
         self._todo: list[Range] = []
-        self._unsorted = 0  # parts that wait or are being sorted
+        self._splitting = 0  # streams that may still add a part
         self._changed = threading.Condition()
 
     def put(self, low: int, high: int) -> None:
         with self._changed:
             self._todo.append((low, high))
-            self._unsorted += 1
             self._changed.notify()
 
     def sort(self) -> None:
-        """Sort parts until none is left; a stream that finds none waits only for those that are being sorted."""
+        """Sort parts until none is left; a stream that finds none waits only while another one splits its part."""
         while part := self._next():
             try:
-                self._sort(*part)
+                low, high = self._short(*part)
             finally:
                 with self._changed:
-                    self._unsorted -= 1
-                    if not self._unsorted:
+                    self._splitting -= 1
+                    if not self._splitting:
                         self._changed.notify_all()
+            sort_alone(self._keys, low, high)
 
     def _next(self) -> Range | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._todo or not self._unsorted)
-            return self._todo.pop() if self._todo else None
+            self._changed.wait_for(lambda: self._todo or not self._splitting)
+            if not self._todo:
+                return None
+            self._splitting += 1
+            return self._todo.pop()
 
-    def _sort(self, low: int, high: int) -> None:
+    def _short(self, low: int, high: int) -> Range:
+        """Split a part until it is short, put the others back, and return it."""
         keys = self._keys
         while (high - low) * keys.itemsize > CHUNK_BYTES:
             pivot = _median(keys, low, high)
@@ -365,4 +370,4 @@ class _Parts:
                 break
             self.put(middle, high)
             high = middle
-        _sort_alone(keys, low, high)
+        return low, high
