@@ -21,7 +21,7 @@ from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
 from smp.kernels.sorting.programs import ProgramRequest
-from smp.kernels.sorting.sampling import AT_ONCE, FIRST, SOME, direction, figures, look, share_below
+from smp.kernels.sorting.sampling import AT_ONCE, FIRST, SOME, direction, figures, look
 from smp.models.fit.model import Model
 from smp.models.fit.records import Quality
 from smp.models.fit.specification import Specification, expressions_of
@@ -207,10 +207,10 @@ def test_unevenness_is_zero_for_equally_frequent_keys() -> None:
 
 
 def test_the_share_below_the_median_is_estimated() -> None:
-    assert share_below(np.arange(100)) == 0.5
-    assert share_below(np.zeros(100)) == 0
-    assert share_below(np.repeat([1, 2], [30, 70])) == pytest.approx(0.3)
-    assert share_below(np.array([1.0, np.nan, np.nan])) == 0
+    assert figures(np.arange(100), 1000).below == 0.5
+    assert figures(np.zeros(100), 1000).below == 0
+    assert figures(np.repeat([1, 2], [30, 70]), 1000).below == pytest.approx(0.3)
+    assert figures(np.array([1.0, np.nan, np.nan]), 1000).below == 0
 
 
 @pytest.mark.parametrize("shape", range(len(SHAPES)), ids=SHAPES)
@@ -347,7 +347,8 @@ def test_without_models_sort_follows_the_rule(monkeypatch: pytest.MonkeyPatch, r
     for name, change in {
         "numpy": {"n": 3e5},
         "partition": {"n": 4e6},
-        "counting": {"width": 2e5},
+        "counting alone": {"width": 2e5},
+        "counting": {"width": 2e5, "n": 2e6},
     }.items():
         assert rule(*(spread | change).values()) == name
     assert rule(*(spread | {"bits": 5.0}).values()) == "numpy"

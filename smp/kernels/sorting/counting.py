@@ -10,7 +10,9 @@ count, before anything is written.
 
 from __future__ import annotations
 
+import functools
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +77,18 @@ def range_around(sample: Keys) -> tuple[int, int] | None:
     """
     if sample.dtype.kind == "f":
         return None
-    first, last, limits = int(sample[0]), int(sample[-1]), np.iinfo(sample.dtype)
+    first, last, (least, largest) = int(sample[0]), int(sample[-1]), _limits(sample.dtype)
     margin = (last - first) // 16 + 16
-    lowest = max(limits.min, first - margin)
-    width = min(limits.max, last + margin) - lowest + 1
+    lowest = max(least, first - margin)
+    width = min(largest, last + margin) - lowest + 1
     return (lowest, width) if width <= WIDEST else None
+
+
+@functools.cache
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the least and the largest integer of a type; NumPy takes a microsecond for that."""
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
 
 
 def sort_by_counting(keys: Keys, lowest: int, width: int, out: Keys, streams: int) -> bool:

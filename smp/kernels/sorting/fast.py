@@ -31,6 +31,12 @@ WORTH_VECTORS = 1 << 13
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
+WORTH_TWO = 1 << 19
+"""Bytes of keys from which "auto" takes a second stream for vectors."""
+VALUES = 4
+"""How many times as long vectors take for keys that all differ as for keys of few values."""
+KEYS_TO_COUNT = 1 << 19
+"""Least number of keys that each stream counts."""
 KEYS_A_COUNTER = 4
 """Number of keys for each integer in the range from which counting pays."""
 PART_BYTES = 1 << 17
@@ -109,6 +115,14 @@ def sort_short(keys: Keys, inside: bool) -> Keys | None:
     return made
 
 
+def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) -> int:
+    """Return how many of the streams sort so many bytes of keys, if they are not counted; ``few``: of few values."""
+    if few and not by_vectors:
+        return 1
+    worth = octets / VALUES if few else octets
+    return min(streams, max(1 + (by_vectors and worth >= WORTH_TWO), int(worth) // STREAM_BYTES))
+
+
 def repeats(keys: Keys) -> bool:
     """Return True if few of 64 keys differ; NumPy's sort is then so fast that a look at a sample would add to it."""
     return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
@@ -161,7 +175,7 @@ def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) 
     for lowest, width in _ranges(sample):
         if algorithm == "auto" and (width * KEYS_A_COUNTER > len(keys) or entropy(sample) < LEAST_BITS):
             return False
-        if sort_by_counting(keys, lowest, width, out, streams):
+        if sort_by_counting(keys, lowest, width, out, streams if algorithm == "counting" else _counting(keys, streams)):
             return True
     return False
 
@@ -170,7 +184,14 @@ def _counted_exactly(keys: Keys, out: Keys, streams: int) -> bool:
     """Sort by counting if the range of all keys, which is found first, is narrow; return True if it is done."""
     lowest = int(keys.min())
     width = int(keys.max()) - lowest + 1
-    return width <= min(WIDEST, len(keys) // KEYS_A_COUNTER) and sort_by_counting(keys, lowest, width, out, streams)
+    if width > min(WIDEST, len(keys) // KEYS_A_COUNTER):
+        return False
+    return sort_by_counting(keys, lowest, width, out, _counting(keys, streams))
+
+
+def _counting(keys: Keys, streams: int) -> int:
+    """Return how many of the streams count."""
+    return min(streams, max(1, len(keys) // KEYS_TO_COUNT))
 
 
 def _ranges(sample: Keys) -> Iterator[tuple[int, int]]:

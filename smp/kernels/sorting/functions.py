@@ -29,7 +29,7 @@ from .by_vectors import vectors
 from .by_vectors.in_place import CHUNK_BYTES
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, STREAM_BYTES, WORTH_VECTORS, repeats, sort_fast, sort_short, worth_a_glance
+from .fast import MOST_KEYS, WORTH_VECTORS, repeats, sort_fast, sort_short, streams_by_rule, worth_a_glance
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .orders.fast import WORTH_PACKING, argsort_fast
@@ -71,7 +71,8 @@ def sort(
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
         them, or 256 KiB on CPUs other than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy" below 8 KiB.
         On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a
-        few clusters; else it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys.
+        few clusters; else it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys;
+        on Zen 4, two streams share 512 KiB.  Each counts at least 512K keys.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -260,8 +261,11 @@ def _sort(keys: Keys, out: Keys, streams: int) -> None:
         if library.models and len(keys) >= library.worth:
             library(Request(keys, out))
             return
-    few = not vectors.beat_numpy() and repeats(keys)
-    sort_fast(keys, out, 1 if few else min(streams, max(1, keys.nbytes // STREAM_BYTES)), "auto")
+    by_vectors = vectors.beat_numpy()
+    count = streams_by_rule(keys.nbytes, streams, by_vectors, False)
+    if count > 1 and repeats(keys):
+        count = streams_by_rule(keys.nbytes, streams, by_vectors, True)
+    sort_fast(keys, out, count, "auto")
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:

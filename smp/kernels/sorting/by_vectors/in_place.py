@@ -48,8 +48,8 @@ from .vectors import GROUP, MOST_VECTORS, VECTOR, before, sort_few, split_group,
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
-WORTH_BYTES = 1 << 20
-"""Bytes from which several streams split a part together."""
+WORTH_BYTES = 1 << 22
+"""Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 _LANES = VECTOR // 4  # of the shortest keys
 Range = tuple[int, int]
@@ -214,7 +214,7 @@ def sort_by_vectors(keys: Keys, out: Keys, streams: int) -> None:
     place = out if is_plain(out) else np.empty(len(keys), keys.dtype.newbyteorder("="))
     if not _is_same(keys, place):
         given = keys.copy() if np.may_share_memory(keys, place) else keys
-        count = streams if keys.nbytes > CHUNK_BYTES else 1
+        count = streams if keys.nbytes >= WORTH_BYTES else 1
         blocks = [share(len(keys), k, count) for k in range(count)]
         side_by_side(*(partial(np.copyto, place[block], given[block]) for block in blocks))
     sort_in_place(place, streams)
@@ -258,19 +258,23 @@ def sort_alone(keys: Keys, low: int, high: int) -> None:
 
 
 def _split_together(keys: Keys, streams: int) -> list[Range]:
-    """Split the keys, on all streams, into about as many parts as there are streams."""
+    """Split the keys into about as many parts as there are streams; all streams take part if there are many keys."""
     done: list[Range] = []
     todo = [(0, len(keys), streams)]
     while todo:
         teams: list[_Team] = []
         for low, high, count in todo:
-            worth = count > 1 and (high - low) * keys.itemsize >= WORTH_BYTES
-            pivot = _median(keys, low, high) if worth else None
+            octets = (high - low) * keys.itemsize
+            pivot = _median(keys, low, high) if count > 1 and octets > CHUNK_BYTES else None
             if pivot is None or pivot != pivot:
                 done.append((low, high))
             else:
-                blocks = [share(high - low, k, count) for k in range(count)]
-                teams.append(_Team(low, high, pivot, [(low + block.start, low + block.stop) for block in blocks]))
+                blocks = (
+                    [share(high - low, k, count) for k in range(count)]
+                    if octets >= WORTH_BYTES
+                    else [slice(high - low)]
+                )
+                teams.append(_Team(low, high, pivot, count, [(low + (b.start or 0), low + b.stop) for b in blocks]))
         if not teams:
             break
         splits = [partial(split_block, keys, *block, team.pivot) for team in teams for block in team.blocks]
@@ -284,11 +288,12 @@ def _split_together(keys: Keys, streams: int) -> list[Range]:
 
 
 class _Team(NamedTuple):
-    """A range that some streams split together, each of them one block."""
+    """A range for some streams, and the blocks of it that they split, each of them one."""
 
     low: int
     high: int
     pivot: Any
+    streams: int
     blocks: list[Range]
 
     def middle(self, ends: list[int]) -> int:
@@ -297,7 +302,7 @@ class _Team(NamedTuple):
 
     def halves(self, ends: list[int]) -> list[tuple[int, int, int]]:
         """Return the two parts with their numbers of streams; one part, if all keys are on one side of the pivot."""
-        low, middle, high, streams = self.low, self.middle(ends), self.high, len(self.blocks)
+        low, middle, high, streams = self.low, self.middle(ends), self.high, self.streams
         if middle in (low, high):
             return [(low, high, 1)]
         first = min(max(1, round(streams * (middle - low) / (high - low))), streams - 1)
