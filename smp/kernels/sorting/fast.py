@@ -34,7 +34,7 @@ STREAM_BYTES = 1 << 20
 WORTH_TWO = 1 << 19
 """Bytes of keys from which "auto" takes a second stream for vectors."""
 VALUES = 4
-"""How many times as long vectors take for keys that all differ as for keys of few values."""
+"""Time that vectors take for keys that all differ, over that for keys of few values."""
 KEYS_TO_COUNT = 1 << 19
 """Least number of keys that each stream counts."""
 KEYS_A_COUNTER = 4
@@ -116,7 +116,7 @@ def sort_short(keys: Keys, inside: bool) -> Keys | None:
 
 
 def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) -> int:
-    """Return how many of the streams sort so many bytes of keys, if they are not counted; ``few``: of few values."""
+    """Return how many of the streams sort some bytes of keys, if they are not counted; ``few``: of few values."""
     if few and not by_vectors:
         return 1
     worth = octets / VALUES if few else octets

@@ -108,8 +108,9 @@ def look(keys: Keys) -> Look:
     else:
         places = (_anywhere(count) * (n - 1)).astype(np.int64)
         pairs = native(np.stack([keys.take(places), keys.take(np.minimum(places + 1, n - 1))], 1).ravel())
-        sample = pairs[::2].copy()
-        order = _order(np.count_nonzero(sample <= pairs[1::2]), np.count_nonzero(sample >= pairs[1::2]), count)
+        sample, following = pairs[::2].copy(), pairs[1::2]
+        up, down = np.count_nonzero(sample <= following), np.count_nonzero(sample >= following)
+        order = _order(int(up), int(down), count)
     sample.sort()
     return Look(sample, order)
 
