@@ -17,7 +17,7 @@ from smp.kernels.lists import choice as list_library
 from smp.kernels.lists import functions
 from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffled
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
-from smp.kernels.lists.forms import FORMS, WORTH_STREAMS
+from smp.kernels.lists.forms import FORMS, WORTH_FAST
 from smp.kernels.lists.sampling import MOST, NEAR, locality, scattered
 from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
@@ -217,7 +217,7 @@ def test_models_are_not_consulted_for_short_lists_and_named_algorithms(monkeypat
 def test_without_models_the_library_follows_the_rule_of_rank_list(streams: int) -> None:
     library = rankings.__wrapped__(streams)
     assert not library.models
-    chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 49_999, 50_000, 999_999, 1_000_000)]
+    chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 49_999, 50_000, 399_999, 400_000)]
     many = f"fast, {streams} stream{'s' if streams > 1 else ''}"
     assert chosen == ["serial", "serial", "fast, 1 stream", "fast, 1 stream", many]
     near = [library.choose(n, 4, far, span) for n in (999_999, 1_000_000) for far, span in ((0.4, 18.0), (1.0, 14.0))]
@@ -254,7 +254,7 @@ def test_without_models_lists_whose_links_stay_near_are_walked_serially(
     for run in (0.0, 1.2):
         nodes = shuffled(n, 4, run, 1.0)
         np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes, False))
-    assert ways == (["fast", "serial"] if n < WORTH_STREAMS else ["fast", "fast"])
+    assert ways == (["fast", "serial"] if n < WORTH_FAST else ["fast", "fast"])
 
 
 def test_with_models_short_lists_are_walked_serially_unless_their_links_go_far(

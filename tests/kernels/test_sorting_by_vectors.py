@@ -362,8 +362,8 @@ def test_libraries_with_vectors_choose_among_them_counting_and_numpy(with_vector
     assert [*library.implementations] == ["numpy", "vectors alone"]
     assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (1000, 2000, 10**7)] == ["numpy", *["vectors alone"] * 2]
     two: Library = choice.sort_library(np.dtype(np.int64), 2)
-    assert [two.choose(n, 15.0, 1.0, 0.0, 0.5, 1e9) for n in (6e4, 7e4)] == ["vectors alone", "vectors"]
-    assert [two.choose(n, 3.0, 0.0, 0.0, 0.5, 1e9) for n in (2e5, 3e5)] == ["vectors alone", "vectors"]
+    assert [two.choose(n, 15.0, 1.0, 0.0, 0.5, 1e9) for n in (3e4, 4e4)] == ["vectors alone", "vectors"]
+    assert [two.choose(n, 3.0, 0.0, 0.0, 0.5, 1e9) for n in (1e5, 2e5)] == ["vectors alone", "vectors"]
     assert [two.choose(n, 9.0, 1.0, 0.0, 0.5, 1e3) for n in (2e3, 4e3, 2e6)] == [
         "vectors alone", "counting alone", "counting"
     ]  # fmt: skip

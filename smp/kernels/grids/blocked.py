@@ -37,8 +37,8 @@ IN_CACHE = 1 << 19
 """Bytes of a grid from which passes pay; a smaller grid stays in the cache from one half sweep to the next."""
 ROWS_IN_CACHE = 5 << 18
 """Bytes that the rows of a pass may take of a processor's own cache, usually 1 or 2 MiB."""
-WORTH_STREAMS = 2_000_000
-"""Cells times iterations of a pass from which it is shared out to streams; two streams cost 60 us per pass."""
+WORTH_STREAMS = 500_000
+"""Cells times iterations of a pass from which it is shared out to streams; two streams cost 20 to 60 us per pass."""
 CELLS = 512
 """Least number of cells that are relaxed at a time, if two rows have fewer."""
 SHRINKS, STRAIGHT, GROWS = 1, 0, -1

@@ -36,8 +36,8 @@ from .terms import CACHES, GRIDS, memory, random_grid, sweep, times
 POINTS = 95
 DEEPEST = 32
 """Number of iterations of a pass beyond which nothing is gained."""
-WORTH_CHOOSING = 1_000_000
-"""Cells times iterations from which models are asked if a calibration has not determined it: some 300 us of work,
+WORTH_CHOOSING = 400_000
+"""Cells times iterations from which models are asked if a calibration has not determined it: some 120 us of work,
 against 25 us for the choice, mostly for the depths."""
 LEAST = 1 << 17
 """Cells times iterations below which no models are asked, whatever a calibration has found: they take some 40 us."""

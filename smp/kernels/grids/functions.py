@@ -147,8 +147,8 @@ def relax(
     predict to be the best.
 
     Without models, "auto" makes sweeps on one stream if the grid is smaller than half a MiB.  On larger grids it makes
-    passes of up to eight iterations, as deep as the cache has rows for.  From two million cells times iterations of a
-    pass, it uses all streams.  "program" is "uniprocessor" for more than two iterations on fewer than 20,000 cells,
+    passes of up to eight iterations, as deep as the cache has rows for.  From 500,000 cells times iterations of a pass
+    on, it uses all streams.  "program" is "uniprocessor" for more than two iterations on fewer than 20,000 cells,
     else "shared" in strips of rows.
 
     Source: Brewer, Portable High-Performance Supercomputing, sections 4.4 and 5.3.

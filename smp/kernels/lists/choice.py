@@ -23,7 +23,7 @@ from smp.selection.library import Library
 from ..in_process import streams_for
 from . import terms
 from .fast import rank_fast
-from .forms import FORMS, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
+from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
 from .sampling import BEYOND, NEAR, locality
 from .serial import rank_here
@@ -45,7 +45,7 @@ def rankings(streams: int) -> Library:
     on_all = f"fast, {streams} streams"
 
     def rule(n: float, width: float, far: float, span: float) -> str:
-        if n < WORTH_SUBLISTS or (n < WORTH_STREAMS and (far < 0.5 or span < BEYOND)):
+        if n < WORTH_SUBLISTS or (n < WORTH_FAST and (far < 0.5 or span < BEYOND)):
             return "serial"
         return on_all if n >= WORTH_STREAMS and streams > 1 else "fast, 1 stream"
 

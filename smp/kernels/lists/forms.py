@@ -20,8 +20,9 @@ from .terms import MISSES_SHARED, ROUNDS, SIZES, WAITS
 
 WORTH_SUBLISTS = 50_000
 """Number of nodes from which "auto" is the fast form by rule; the serial loop finds shorter lists in the caches."""
-WORTH_STREAMS = 1_000_000
-"""Number of nodes from which the fast form uses all streams by rule; with fewer, they wait for one another's caches."""
+WORTH_STREAMS, WORTH_FAST = 400_000, 1_000_000
+"""Numbers of nodes from which the fast form uses all streams by rule, because with fewer they wait for one another's
+caches; and from which it is taken for lists in any order."""
 MOST_IN_ROUNDS = 100_000
 """Number of nodes up to which Wyllie's algorithm is tried; on longer lists, rounds over the whole list never pay."""
 

@@ -30,7 +30,7 @@ from smp._runtime.program.processor import share
 
 from ..in_process import check_threads, opened, side_by_side, streams_for
 from .fast import rank_fast
-from .forms import FORMS, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
+from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
 from .sampling import scattered
 from .scan import scan_ranked
@@ -63,7 +63,7 @@ def rank_list(
     algorithm : {"auto", "fast", "serial", "program", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", \
 "wyllie-streams", "reid-miller-streams"}
         "fast" and "serial" run in the calling process, on its own memory.  "fast" uses as many streams as the machine
-        has processors, but only one stream below 1,000,000 nodes.  "auto" is "serial" below 50,000 nodes, and below
+        has processors, but only one stream below 400,000 nodes.  "auto" is "serial" below 50,000 nodes, and below
         1,000,000 if most of a few links stay within 32 KiB; otherwise it is "fast".  "program" is "helman-jaja".  The
         other names are SPMD programs, which run on the machine.
 
@@ -211,7 +211,7 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
         if library.models and (n >= library.worth or scattered(nodes)):
             ranks: Nodes = library(nodes, from_tail)
             return ranks
-        if library.models or (n < WORTH_STREAMS and not scattered(nodes)):
+        if library.models or (n < WORTH_FAST and not scattered(nodes)):
             return rank_here(nodes, from_tail)
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
         return rank_here(nodes, from_tail)

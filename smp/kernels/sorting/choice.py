@@ -22,10 +22,10 @@ from smp.selection.library import Library
 
 from ..in_process import streams_for
 from .by_vectors import vectors
+from .by_vectors.in_place import CHUNK_BYTES
 from .counting import WIDEST, range_around
 from .data import LOOPS, sort_data
 from .fast import (
-    KEYS_A_COUNTER,
     KEYS_TO_COUNT,
     LEAST_BITS,
     WORTH_HALVING,
@@ -33,6 +33,7 @@ from .fast import (
     WORTH_VECTORS,
     sort_fast,
     streams_by_rule,
+    widest,
     worth_a_glance,
 )
 from .keys import Keys
@@ -181,7 +182,7 @@ def _sort_library(kind: str, streams: int, by_vectors: bool) -> Library:
     if integers and streams > 1:
         add("counting", "counting", streams, COUNTS, f"n >= {1 << 16} and {narrow}")
     if by_vectors and streams > 1:
-        add("vectors", "vectors", streams, splits, f"n >= {1 << 16}")
+        add("vectors", "vectors", streams, splits, f"n > {CHUNK_BYTES // np.dtype(kind).itemsize}")
     elif streams > 1:
         add("halves", "halves", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
         add("partition", "partition", streams, PARTS, f"n >= {1 << 18} and bits >= 1")
@@ -238,7 +239,7 @@ def _rule_of_sort(
     if by_vectors and n * octets < WORTH_VECTORS:
         return "numpy"
     several = streams_by_rule(n * octets, streams, by_vectors, bits < LEAST_BITS) > 1
-    if width * KEYS_A_COUNTER <= n and bits >= LEAST_BITS and n * octets >= worth_a_glance(by_vectors):
+    if width <= widest(n, octets, by_vectors) and bits >= LEAST_BITS and n * octets >= worth_a_glance(by_vectors):
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from .by_vectors import vectors
-from .by_vectors.in_place import sort_alone, sort_by_vectors
+from .by_vectors.in_place import CHUNK_BYTES, sort_alone, sort_by_vectors
 from .counting import WIDEST, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
@@ -31,14 +31,14 @@ WORTH_VECTORS = 1 << 13
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
-WORTH_TWO = 1 << 19
+WORTH_TWO = 9 << 15
 """Bytes of keys from which "auto" takes a second stream for vectors."""
 VALUES = 4
 """Time that vectors take for keys that all differ, over that for keys of few values."""
 KEYS_TO_COUNT = 1 << 19
 """Least number of keys that each stream counts."""
-KEYS_A_COUNTER = 4
-"""Number of keys for each integer in the range from which counting pays."""
+KEYS_A_COUNTER, BYTES_A_COUNTER = 4, 16
+"""Number of keys for each integer in the range from which counting pays, and bytes of them where vectors beat NumPy."""
 PART_BYTES = 1 << 17
 """Bytes of keys and numbers in a part: a fraction of a core's second-level cache, because parts differ in size."""
 MOST_KEYS = (1 << 32) - 1
@@ -103,7 +103,7 @@ def sort_short(keys: Keys, inside: bool) -> Keys | None:
     if not is_plain(keys):
         return None
     n = len(keys)
-    seen = glance(keys, n // KEYS_A_COUNTER if keys.nbytes >= worth_a_glance(True) else 0)
+    seen = glance(keys, keys.nbytes // BYTES_A_COUNTER if keys.nbytes >= worth_a_glance(True) else 0)
     if seen == IN_ORDER:
         return None
     if seen == NARROW:
@@ -136,12 +136,18 @@ def worth_a_glance(by_vectors: bool) -> int:
     return 1 << 14 if by_vectors else 1 << 18
 
 
+def widest(n: float, octets: int, by_vectors: bool) -> float:
+    """Return the width of the widest range with which it pays to count n integers of some bytes each."""
+    return n * octets / BYTES_A_COUNTER if by_vectors else n / KEYS_A_COUNTER
+
+
 def is_narrow(keys: Keys) -> bool:
     """Return True if counting may pay for a short array: for integers of which a few show a narrow range."""
-    n = len(keys)
-    if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(vectors.beat_numpy()) or n > MOST_KEYS:
+    n, by_vectors = len(keys), vectors.beat_numpy()
+    if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(by_vectors) or n > MOST_KEYS:
         return False
-    return seem_narrow(keys, n // KEYS_A_COUNTER)
+    narrow = seem_narrow(keys, int(_widest(keys)))
+    return narrow and (keys.nbytes <= CHUNK_BYTES or not repeats(keys))
 
 
 def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:
@@ -173,7 +179,7 @@ def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numb
 def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) -> bool:
     """Sort by counting if that is requested or pays; return True if it is done."""
     for lowest, width in _ranges(sample):
-        if algorithm == "auto" and (width * KEYS_A_COUNTER > len(keys) or entropy(sample) < LEAST_BITS):
+        if algorithm == "auto" and (width > _widest(keys) or entropy(sample) < LEAST_BITS):
             return False
         if sort_by_counting(keys, lowest, width, out, streams if algorithm == "counting" else _counting(keys, streams)):
             return True
@@ -184,9 +190,13 @@ def _counted_exactly(keys: Keys, out: Keys, streams: int) -> bool:
     """Sort by counting if the range of all keys, which is found first, is narrow; return True if it is done."""
     lowest = int(keys.min())
     width = int(keys.max()) - lowest + 1
-    if width > min(WIDEST, len(keys) // KEYS_A_COUNTER):
+    if width > min(WIDEST, _widest(keys)):
         return False
     return sort_by_counting(keys, lowest, width, out, _counting(keys, streams))
+
+
+def _widest(keys: Keys) -> float:
+    return widest(len(keys), keys.itemsize, vectors.beat_numpy())
 
 
 def _counting(keys: Keys, streams: int) -> int:

@@ -18,7 +18,7 @@ from .packed import argsort_packed
 
 WORTH_PACKING = 1536
 """Number of keys from which "auto" packs them."""
-WORTH_TWO, WORD = 1 << 17, 8
+WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" takes a second stream, and bytes of a word, of which three or more streams have at
 least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
