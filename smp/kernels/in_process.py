@@ -23,7 +23,7 @@ from .._computer.interrupt import HeldBack
 from .._computer.limits import usable_cpus
 from .._runtime.machine import current_machine
 from .._runtime.program.processor import checked_number
-from .helpers import borrow, give_back, other_cpus
+from .helpers import borrow, cpus_now, give_back
 
 R = TypeVar("R")
 
@@ -126,13 +126,13 @@ def side_by_side(*parts: Callable[[], R]) -> list[R]:
 
     cpus = _cpus(int(1000 * time.monotonic()))
     with HeldBack():  # otherwise Ctrl-C would end the wait and leave the other parts running
-        helpers, others = borrow(min(count, cpus) - 1, cpus - 1), other_cpus()
+        helpers, (others, all_cpus) = borrow(min(count, cpus) - 1, cpus - 1), cpus_now()
         for helper in helpers:
             helper.begin(work, others)
         do(0)
         work()
         for helper in helpers:
-            helper.end()
+            helper.end(all_cpus)
         give_back(helpers)
     if failed:
         try:

@@ -89,16 +89,27 @@ def test_the_caller_does_what_a_helper_has_not_begun() -> None:
         began.set()
         late.wait(10)
 
-    one, done = borrowed[0], list[int]()
-    one.begin(waits, ())
+    one, done, everywhere = borrowed[0], list[int](), frozenset(allowed_cpus())
+    one.begin(waits, everywhere)
     assert began.wait(10)
     threading.Timer(0.05, late.set).start()
-    one.end()
+    one.end(everywhere)
     assert late.is_set()
     for number in range(2000):
-        one.begin(lambda number=number: done.append(number), ())
-        one.end()
+        one.begin(lambda number=number: done.append(number), everywhere)
+        one.end(everywhere)
     assert done == sorted(set(done))
+
+
+def test_without_further_threads_the_caller_does_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(helpers, "_free", [])
+    monkeypatch.setattr(helpers, "_made", 0)
+    monkeypatch.setattr(threading.Thread, "start", fails)
+    assert side_by_side(*[threading.get_ident] * 4) == [threading.get_ident()] * 4
+    assert helpers._made == 0
 
 
 def test_calls_of_many_threads_share_the_helpers() -> None:

@@ -1,6 +1,7 @@
 """Numbers that one thread changes and another awaits: no change is missed, under all schedules and by real threads."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +22,14 @@ LAST = 2
 def awaits(words: Any, number: int) -> None:
     seen = load(words, NUMBER)
     while seen != number:
-        seen = awaited.await_change(words, seen, 0)
+        seen = awaited.await_change(words, seen, 0, EVER)
 
 
 def served(words: Any) -> int:
     """Serve until the last number is seen; return how many were seen."""
     seen, count = 0, 0
     while seen != LAST:
-        seen, count = awaited.await_change(words[START], seen, 0), count + 1
+        seen, count = awaited.await_change(words[START], seen, 0, EVER), count + 1
         awaited.change(words[DONE], seen)
     return count
 
@@ -86,7 +87,7 @@ def looks_too_early(words: Any, number: int) -> bool:
     return bool(asleep)
 
 
-def says_too_late_that_it_sleeps(words: Any, seen: int, spin: int) -> int:
+def says_too_late_that_it_sleeps(words: Any, seen: int, spin: int, limit: int) -> int:
     while load(words, NUMBER) == seen:
         futex_wait(words, NUMBER, seen, EVER)
         exchange(words, ASLEEP, 1)
@@ -120,19 +121,28 @@ def test_two_threads_answer_each_other(spin: int, linger: int) -> None:
     thread.start()
     for number in range(1, rounds + 1):
         calls.begin(start, number, linger)
-        assert calls.end(done, number, spin) == number
+        assert calls.end(done, number, spin, EVER)
     thread.join()
     assert seen == list(range(1, rounds + 1))
 
 
 def test_a_change_in_python_wakes_a_thread_that_sleeps() -> None:
     words, calls, seen = np.zeros(32, np.int64), entries(), list[int]()
-    thread = threading.Thread(target=lambda: seen.append(calls.end(words.ctypes.data, 7, 0)))
+    thread = threading.Thread(target=lambda: seen.append(calls.end(words.ctypes.data, 7, 0, EVER)))
     thread.start()
     while load(words, ASLEEP) == 0:
         pass
     assert change(words, 5)  # not the awaited one
     change(words, 7)
     thread.join()
-    assert seen == [7]
-    assert await_change(words, 5, 0) == 7
+    assert seen == [1]
+    assert await_change(words, 5, 0, EVER) == 7
+
+
+def test_a_wait_ends_at_its_limit() -> None:
+    words, calls = np.zeros(32, np.int64), entries()
+    began = time.monotonic()
+    assert calls.end(words.ctypes.data, 7, 1000, 20_000_000) == 0
+    assert time.monotonic() - began > 0.01
+    assert await_change(words, 0, 0, 1000) == 0
+    assert words[ASLEEP] == 0

@@ -12,7 +12,7 @@ COLLECTIONS = ("dict", "list", "set", "collections.deque", "collections.Counter"
 LASTING = re.compile(r"(threading|weakref)\.\w+|ContextVar|np\.(zeros|empty|ones|full)")
 CALLS = re.compile(
     r"os\.(register_at_fork|chdir|umask|sched_setaffinity)|atexit\.register|faulthandler\.\w+|gc\.(disable|enable|freeze)"
-    r"|signal\.(signal|set_wakeup_fd|pthread_sigmask)|warnings\.simplefilter|.*\.prctl"
+    r"|_?signal\.(signal|set_wakeup_fd|pthread_sigmask)|warnings\.simplefilter|.*\.prctl"
 )
 CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 

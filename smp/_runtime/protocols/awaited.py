@@ -38,15 +38,21 @@ def change(words: Words, number: int) -> bool:
 
 
 @inline
-def await_change(words: Words, seen: int, spin: int) -> int:
-    """Wait until the number is not ``seen``, without sleeping for the first ``spin`` ns, and return it."""
-    until = clock() + spin
-    while load(words, NUMBER) == seen and clock() < until:
+def await_change(words: Words, seen: int, spin: int, limit: int) -> int:
+    """Wait until the number is not ``seen``, for ``limit`` ns at most, without sleeping for the first ``spin`` ns.
+
+    Return the number, which is ``seen`` if the time is over.
+    """
+    began = clock()
+    while load(words, NUMBER) == seen and clock() - began < spin:
         pause()
     if load(words, NUMBER) == seen:
         exchange(words, ASLEEP, 1)
         while load(words, NUMBER) == seen:
-            futex_wait(words, NUMBER, seen, EVER)
+            left = limit - (clock() - began)
+            if left <= 0:
+                break
+            futex_wait(words, NUMBER, seen, left)
         store(words, ASLEEP, 0)
     return int(load(words, NUMBER))
 
@@ -64,29 +70,31 @@ def begin(start: int, number: int, linger: int) -> int:
     return 0
 
 
-def end(done: int, number: int, spin: int) -> int:
-    """Wait until a number has a value."""
+def end(done: int, number: int, spin: int, limit: int) -> int:
+    """Wait until a number has a value; return 0 if it has not changed for ``limit`` ns, else 1."""
     words = words_at(done, WORDS)
     seen = int(load(words, NUMBER))
     while seen != number:
-        seen = await_change(words, seen, spin)
-    return seen
+        last, seen = seen, await_change(words, seen, spin, limit)
+        if seen == last:
+            return 0
+    return 1
 
 
 def serve(done: int, start: int, seen: int, spin: int) -> int:
     """Change one number to ``seen``, and then wait until the other one is another, and return that."""
     change(words_at(done, WORDS), seen)
-    return await_change(words_at(start, WORDS), seen, spin)
+    return await_change(words_at(start, WORDS), seen, spin, EVER)
 
 
 class Entries:
     """The entry points, callable from Python; the addresses are those of numbers."""
 
     begin: Callable[[int, int, int], int]
-    end: Callable[[int, int, int], int]
+    end: Callable[[int, int, int, int], int]
     serve: Callable[[int, int, int, int], int]
 
-    _entries = ((begin, 3), (end, 3), (serve, 4))
+    _entries = ((begin, 3), (end, 4), (serve, 4))
 
     def __init__(self, engine: Any) -> None:
         self._engine, self._definitions = engine, []

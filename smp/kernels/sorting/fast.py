@@ -33,7 +33,7 @@ STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
 WORTH_TWO = 9 << 15
 """Bytes of keys from which "auto" takes a second stream for vectors."""
-VALUES = 4
+FEWER_SPLITS = 4
 """Time that vectors take for keys that all differ, over that for keys of few values."""
 KEYS_TO_COUNT = 1 << 19
 """Least number of keys that each stream counts."""
@@ -119,7 +119,7 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
     """Return how many of the streams sort some bytes of keys, if they are not counted; ``few``: of few values."""
     if few and not by_vectors:
         return 1
-    worth = octets / VALUES if few else octets
+    worth = octets / FEWER_SPLITS if few else octets
     return min(streams, max(1 + (by_vectors and worth >= WORTH_TWO), int(worth) // STREAM_BYTES))
 
 
@@ -143,8 +143,7 @@ def widest(n: float, octets: int, by_vectors: bool) -> float:
 
 def is_narrow(keys: Keys) -> bool:
     """Return True if counting may pay for a short array: for integers of which a few show a narrow range."""
-    n, by_vectors = len(keys), vectors.beat_numpy()
-    if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(by_vectors) or n > MOST_KEYS:
+    if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(vectors.beat_numpy()) or len(keys) > MOST_KEYS:
         return False
     narrow = seem_narrow(keys, int(_widest(keys)))
     return narrow and (keys.nbytes <= CHUNK_BYTES or not repeats(keys))
