@@ -2,10 +2,10 @@
 
     python benchmarks/helpers.py [--rounds 300]
 
-Each part keeps a CPU busy for so many microseconds, in compiled code.  The calls follow one another at once, or each
-after 5 ms without work, as in a program that does something else between its calls.  The three ways take turns in each
-round.  A ratio is the median over the rounds of the time over that of a single part: 1 if two CPUs work at once, 2 if
-one does both.
+Each part keeps a CPU busy in compiled code, for the microseconds in the first column.  A call follows the one before
+at once, or after 5 ms without work, as in a program that waits for something between its calls.  The three ways take
+turns in each round.  A ratio is the median over the rounds of the time over that of a single part: 1 if two CPUs work
+at once, 2 if one does both.
 """
 
 from __future__ import annotations

@@ -44,8 +44,10 @@ _lock = threading.Lock()
 class Helper:
     """A thread that does work for its borrower.
 
-    The list of work has one item at most.  Whoever takes it, does it: the helper, or its borrower, which withdraws it.
-    START is the number of times that work was begun, and DONE the last one that the helper is done with.
+    The list of work has one item at most.  The helper takes it and does it, or its borrower takes it back because
+    nothing is left to do.  The borrower writes START, the number of works it has begun, and the helper awaits that
+    until the process ends.  The helper writes DONE, the last number it has seen, after the work.  The borrower's wait
+    for DONE ends with that work: it raises nothing, and no part of it waits for another.
     """
 
     def __init__(self) -> None:
@@ -71,8 +73,7 @@ class Helper:
         except IndexError:
             if not self._entries.end(self._done, self._begun, SPIN, LATE):
                 self._move(cpus)
-                while not self._entries.end(self._done, self._begun, 0, EVER):
-                    pass
+                self._entries.end(self._done, self._begun, 0, EVER)
 
     def _move(self, cpus: CPUs) -> None:
         if cpus == self._cpus:

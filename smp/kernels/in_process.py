@@ -1,7 +1,7 @@
 """Run kernels on streams of the calling process, or find the machine to run them on.
 
-    side_by_side(a, b, c)       a in the calling thread, b and c there or in helpers (``helpers``), whoever is free;
-                                returns when all have ended
+    side_by_side(a, b, c)       the calling thread does a; b and c are done by the first that is free, that thread or a
+                                helper (see ``helpers``); returns when all have ended
 
 A fast form works on the caller's own arrays, in private memory.  So nothing is copied into shared memory and back, and
 the arrays may lie in huge pages, which shared memory may not have.  A fast form calls compiled loops, which do not hold
@@ -105,7 +105,7 @@ def side_by_side(*parts: Callable[[], R]) -> list[R]:
 
     Notes
     -----
-    Takes 5 us with two parts if the helper is awake, else about 60 us; a single part is called directly.
+    Takes about 10 us with two parts if the helper is awake, else about 60 us; a single part is called directly.
     """
     count = len(parts)
     if count == 1:
@@ -126,7 +126,7 @@ def side_by_side(*parts: Callable[[], R]) -> list[R]:
 
     cpus = _cpus(int(1000 * time.monotonic()))
     with HeldBack():  # otherwise Ctrl-C would end the wait and leave the other parts running
-        helpers, (others, all_cpus) = borrow(min(count, cpus) - 1, cpus - 1), cpus_now()
+        (others, all_cpus), helpers = cpus_now(), borrow(min(count, cpus) - 1, cpus - 1)
         for helper in helpers:
             helper.begin(work, others)
         do(0)

@@ -321,7 +321,7 @@ def test_auto_takes_vectors_for_all_but_short_arrays_and_narrow_ranges(
 
 
 @every_type
-@pytest.mark.parametrize("way", ["sorted", "short", "narrow", "with an outlier", "in order"])
+@pytest.mark.parametrize("way", ["of all kinds", "short", "narrow", "with an outlier", "in order"])
 def test_short_arrays_are_sorted_at_once(
     dtype: np.dtype[Any], way: str, with_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

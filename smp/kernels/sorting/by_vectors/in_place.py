@@ -269,12 +269,9 @@ def _split_together(keys: Keys, streams: int) -> list[Range]:
             if pivot is None or pivot != pivot:
                 done.append((low, high))
             else:
-                blocks = (
-                    [share(high - low, k, count) for k in range(count)]
-                    if octets >= WORTH_BYTES
-                    else [slice(high - low)]
-                )
-                teams.append(_Team(low, high, pivot, count, [(low + (b.start or 0), low + b.stop) for b in blocks]))
+                crew = count if octets >= WORTH_BYTES else 1
+                blocks = [share(high - low, k, crew) for k in range(crew)]
+                teams.append(_Team(low, high, pivot, count, [(low + b.start, low + b.stop) for b in blocks]))
         if not teams:
             break
         splits = [partial(split_block, keys, *block, team.pivot) for team in teams for block in team.blocks]
