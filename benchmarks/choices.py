@@ -10,8 +10,9 @@ fastest implementation or within 2% of it, by the median over rounds that time a
 `smp.selection.trial`.
 
 With --regret, the public calls sort, argsort, rank_list and relax are timed instead, with "auto" and with each named
-form; see `regrets`.  --quick takes one small case of each kind of data, and calibrates nothing: without kept models,
-the calls follow their rules.  Progress goes to the standard error.  Ctrl-C prints the results so far.
+form, and relax also with each layout on a machine with a processor for each CPU; see `regrets`.  --quick takes one
+small case of each kind of data, and calibrates nothing: without kept models, the calls follow their rules.  Progress
+goes to the standard error.  Ctrl-C prints the results so far.
 """
 
 from __future__ import annotations
@@ -105,17 +106,20 @@ def save(folder: Path, trial: Trial) -> None:
 
 def regret(sections: list[str], asked: argparse.Namespace) -> None:
     """Measure the regret of the public calls, and print what was measured even after Ctrl-C."""
-    libraries = [each for each in chosen_libraries(sections) if "processors" not in each.name]
+    libraries = list(chosen_libraries(sections))
     if not asked.quick:
         calibrate(libraries, asked.calibration)
     without = [each.name for each in libraries if not each.models]
     print(f"by the rule, for want of models: {', '.join(without) or 'none'}", flush=True)
     rng, sizes = np.random.default_rng(asked.seed), (1e3, asked.largest or (1e5 if asked.quick else 1e6))
     cases = asked.cases or (1 if asked.quick else 3)
-    found = [regrets.Visited(p) for section in sections for p in regrets.problems(section, cases, sizes, rng)]
     apart = (2.0 if asked.quick else 60.0) if asked.apart is None else asked.apart
+    found: list[regrets.Visited] = []
     try:
-        placement = regrets.visit_all(found, apart, asked.seed, lines_of_progress())
+        with smp.host() as machine:
+            for section in sections:
+                found += map(regrets.Visited, regrets.problems(section, cases, sizes, rng, machine))
+            placement = regrets.visit_all(found, apart, asked.seed, lines_of_progress())
     except KeyboardInterrupt:
         placement = "(stopped)"
     finally:

@@ -1,6 +1,7 @@
 """The regret of public calls: the time of "auto" over that of the fastest named form, less 1.
 
-    case      keys, a list or a grid; rounds time the public call with "auto" and with each named form, in random order
+    case      keys, a list or a grid; rounds time the public call with "auto" and with each named form, in random order.
+              For programs that relax a grid, "auto" is the layout "program", and the forms are the other layouts
     visits    two for each case, at least a minute apart, because all rounds of a visit can lie in one slow moment
     wrong     in both visits, the interval of auto / some form lies above 1.02
     worst     the largest regret of a case, in that of its two visits in which it is smaller
@@ -21,8 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from smp import Machine
 from smp._runtime.host.looking import Looker
 from smp.kernels import argsort, rank_list, relax, sort
+from smp.kernels.grids.layout_choice import sharings
 from smp.kernels.in_process import streams_for
 from smp.kernels.lists.choice import shuffled
 from smp.kernels.sorting.by_vectors import vectors
@@ -43,6 +46,10 @@ KEYS = {
 TYPES = "int32", "int64", "uint32", "float32", "float64"
 LISTS = {"random": (0.0, 1.0), "in order": (1.2, 1.0), "random runs": (0.5, 1.0), "random nearby": (0.0, 0.5)}
 """Kinds of lists: exponents of the lengths of runs and windows, see `shuffled`."""
+ASPECTS = 0.25, 1.0, 4.0
+"""Rows over columns of a grid."""
+LAYOUTS = "relax, layouts"
+"""What `relax` is called here if it runs programs."""
 Calls = dict[str, Callable[[], Any]]
 Times = dict[str, list[float]]
 Show = Callable[[float, str], None]
@@ -101,8 +108,10 @@ def fastest(times: Times) -> str:
     return min((form for form in times if form != AUTO), key=lambda form: ratio(times, form, AUTO))
 
 
-def problems(section: str, cases: int, sizes: tuple[float, float], rng: np.random.Generator) -> Iterator[Problem]:
-    """Yield problems of random sizes, as many for each kind of data."""
+def problems(
+    section: str, cases: int, sizes: tuple[float, float], rng: np.random.Generator, machine: Machine
+) -> Iterator[Problem]:
+    """Yield problems of random sizes, as many for each kind of data; programs run on the machine."""
 
     def size(most: float) -> int:
         return int(np.exp(rng.uniform(*np.log(np.minimum(sizes, most)))))
@@ -120,7 +129,8 @@ def problems(section: str, cases: int, sizes: tuple[float, float], rng: np.rando
         else:
             for kind in ("float64", "float32"):
                 for iterations in (1, 10, 100):
-                    yield _of_grid(kind, size(1e7), float(rng.choice([0.25, 1.0, 4.0])), iterations, case)
+                    yield _of_grid(kind, size(1e7), float(rng.choice(ASPECTS)), iterations, case)
+                    yield _of_grid(kind, size(1e7), float(rng.choice(ASPECTS)), iterations, case, machine)
 
 
 def _of_keys(function: str, kind: str, name: str, n: int, seed: int) -> Problem:
@@ -158,13 +168,19 @@ def _of_nodes(name: str, n: int, width: int, seed: int) -> Problem:
     return Problem("rank_list", f"{n:,} nodes of {width} bytes {name}", calls)
 
 
-def _of_grid(kind: str, cells: int, aspect: float, iterations: int, seed: int) -> Problem:
+def _of_grid(
+    kind: str, cells: int, aspect: float, iterations: int, seed: int, machine: Machine | None = None
+) -> Problem:
     rows = max(8, round((cells * aspect) ** 0.5))
     columns = max(8, cells // rows)
 
     def calls() -> Calls:
         grid = np.random.default_rng(seed).random((rows, columns)).astype(kind)
         call = partial(relax, grid, iterations=iterations)
+        if machine is not None:
+            layouts = sharings(machine.size)
+            call = partial(call, machine=machine)
+            return {AUTO: partial(call, layout="program")} | {n: partial(call, **how) for n, how in layouts.items()}
         made: Calls = {AUTO: call}
         for depth in (1, 2, 4, 8, 16):
             for threads in sorted({1, streams_for(None)}):
@@ -172,7 +188,8 @@ def _of_grid(kind: str, cells: int, aspect: float, iterations: int, seed: int) -
                     made[_threaded(f"depth {depth}", threads)] = partial(call, depth=depth, threads=threads)
         return made
 
-    return Problem("relax", f"{rows:,} x {columns:,} {kind}, {iterations} iterations", calls)
+    name = "relax" if machine is None else LAYOUTS
+    return Problem(name, f"{rows:,} x {columns:,} {kind}, {iterations} iterations", calls)
 
 
 def _threaded(form: str, threads: int) -> str:

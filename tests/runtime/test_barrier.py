@@ -1,6 +1,8 @@
 """The barrier, entered from compiled code and from Python, with more processors than CPUs and with all on one CPU."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from support.sampled import campaigns
 
 import smp
 from smp._computer.limits import usable_cpus
+from smp._runtime.loops.atomics import futex_wake
 from smp._runtime.protocols import wait
 from smp._runtime.protocols.barriers import signature
-from smp.compiled import barrier, count
+from smp.compiled import barrier, count, store
 from smp.errors import ProcessorRaised, WaitTimeout
 
 CPUS = len(usable_cpus())
@@ -198,3 +201,35 @@ def test_an_uncaught_timeout_ends_the_run(pair: smp.Machine) -> None:
 def test_an_invalid_timeout_is_refused(pair: smp.Machine, timeout: float) -> None:
     with pytest.raises(ProcessorRaised, match="a timeout must be a number of seconds, 0 or more"):
         pair.run(lambda proc: proc.barrier(timeout))
+
+
+def changed_and_aborted(proc: smp.Processor, words: NDArray[np.int64], look: Callable[..., int]) -> int:
+    """Wait for a word, which another processor changes before it ends the run."""
+    if proc.rank:
+        store(words, wait.BARRIER, 1)
+        store(words, wait.ABORT, wait.MISMATCHED)
+        futex_wake(words, wait.BARRIER, 1)
+        return wait.OK
+    sync = np.zeros(wait.PRIVATE_WORDS, np.int64)
+    sync[[wait.SHARED, wait.RETRIES, wait.SLICE]] = words.ctypes.data, 2, wait.EVER
+    return look(words, sync)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda words, sync: wait.spun(words, wait.BARRIER, wait.WHOLE, 1, True, sync),
+        lambda words, sync: wait.blocked(words, wait.BARRIER, wait.WHOLE, 1, True, sync, 0, False),
+    ],
+    ids=["spun", "blocked"],
+)
+def test_a_change_before_an_abort_is_seen_under_every_schedule(look: Callable[..., int]) -> None:
+    found = smp.explore(
+        partial(changed_and_aborted, look=look),
+        2,
+        3,
+        setup=lambda m: np.zeros(wait.SHARED_WORDS, np.int64),
+        check=lambda run, words: run.results[0] in (wait.OK, wait.CHANGING),
+    )
+    assert found.failure is None, str(found)
+    assert found.bound == 3 or found.complete

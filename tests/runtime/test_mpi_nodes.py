@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import os
 import re
 import signal
@@ -551,6 +552,26 @@ def test_different_collectives_are_reported(four: smp.Machine) -> None:
     with pytest.raises(CollectiveMismatch, match=r"processor 2: barrier at .*test_mpi_nodes.py:\d+"):
         four.run(program)
     assert four.run(together).results == [6] * 4
+
+
+def test_a_mismatch_names_the_round_in_which_it_is_although_messages_are_late() -> None:
+    """Processor 1 finds it, and the parent ends the run, before processor 0 knows that the round before is over."""
+
+    def program(proc: smp.Processor) -> None:
+        port = proc._port
+        assert isinstance(port, NodesPort)
+        progress, mail = port.progress, port.progress._mail
+        if proc.rank == 0:
+            take, looks = mail.take, itertools.count()
+            mail.take = lambda: take() if progress.cause and next(looks) >= 20 else None
+        first = proc.split.any(True)
+        second = (proc.split.any if proc.rank else proc.split.all)(True)
+        first.wait()
+        second.wait()
+
+    expected = r"processor 0: all at .*\n.*processor 1: any at "
+    with on_nodes(1, 1) as machine, pytest.raises(CollectiveMismatch, match=expected):
+        machine.run(program)
 
 
 def test_a_deadlock_is_reported_with_what_each_processor_waits_for(four: smp.Machine) -> None:

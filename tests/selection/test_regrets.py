@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.machines import Machines
 
 from smp.kernels.sorting.by_vectors import vectors
 
@@ -83,9 +84,9 @@ def test_ctrl_c_keeps_the_finished_visits() -> None:
 
 
 @pytest.mark.parametrize("section", ["sort", "lists", "stencil"])
-def test_every_named_form_gives_the_result_of_auto(section: str) -> None:
-    made = list(regrets.problems(section, 1, (300, 2000), np.random.default_rng(1)))
-    assert len({problem.text for problem in made}) == len(made)
+def test_every_named_form_gives_the_result_of_auto(section: str, machines: Machines) -> None:
+    made = list(regrets.problems(section, 1, (300, 2000), np.random.default_rng(1), machines(2)))
+    assert len({(problem.function, problem.text) for problem in made}) == len(made)
     for problem in made:
         calls = problem.calls()
         expected = calls[AUTO]()
@@ -95,8 +96,17 @@ def test_every_named_form_gives_the_result_of_auto(section: str) -> None:
                 assert np.array_equal(call(), expected), (problem.text, name)
 
 
-def test_sorting_has_the_forms_of_this_cpu() -> None:
-    made = list(regrets.problems("sort", 1, (300, 2000), np.random.default_rng(1)))
+def test_layouts_run_on_the_given_machine(machines: Machines) -> None:
+    machine = machines(2)
+    made = list(regrets.problems("stencil", 1, (300, 2000), np.random.default_rng(1), machine))
+    calls: dict[str, Any] = next(problem.calls() for problem in made if problem.function == regrets.LAYOUTS)
+    asked = {name: call.keywords["layout"] for name, call in calls.items() if call.keywords["machine"] is machine}
+    layouts = "uniprocessor", "shared", "horizontal", "vertical"
+    assert asked == {AUTO: "program"} | {name: name for name in layouts}
+
+
+def test_sorting_has_the_forms_of_this_cpu(machines: Machines) -> None:
+    made = list(regrets.problems("sort", 1, (300, 2000), np.random.default_rng(1), machines(2)))
     texts = [problem.text for problem in made if problem.function == "sort"]
     assert all(any(kind in text for text in texts) for kind in (*regrets.TYPES, *regrets.KEYS))
     named = set[str]().union(*(problem.calls() for problem in made))

@@ -37,9 +37,10 @@ from .mail import Mail
 from .messages import About, Name, Request
 from .network import CreditedNetwork
 from .parts import Parts
-from .progress import Progress
+from .progress import SHORTEST, Progress
 
 BOTH = 3  # networks
+LATE = 1.0  # seconds that messages of a round may be later than the end of the run
 SOON = 5_000_000_000  # ns in which the end of a run comes to all nodes
 
 
@@ -119,6 +120,7 @@ class NodesPort:
         self.inside: Callable[[], str] | None = None
         self.doing = ""
         self._main = threading.get_ident()  # the thread that runs the program
+        self._open: dict[int, str] = {}  # descriptions of the collectives that are begun and not left, by ticket
         self._left: dict[int, Sequence[bytes]] = {}  # what all have brought to the collective that was left last
         self._overdue: int | None = None  # ticket of a collective at which a wait timed out: the arrival still counts
         holders[key] = self
@@ -127,6 +129,7 @@ class NodesPort:
         """Forget the previous run."""
         self.node_memory.new_run()
         self.serve = self.inside = self._overdue = None
+        self._open.clear()
         self._left.clear()
         self.far.taken()
         with self.progress.lock:  # or the service thread would take messages of the previous run in between
@@ -254,7 +257,9 @@ class NodesPort:
             )
         self.doing = description
         self._go_on()
-        return self._rounds.arrive(signature(description), bool(vote), b"".join(block or ()))
+        ticket = self._rounds.arrive(signature(description), bool(vote), b"".join(block or ()))
+        self._open[ticket] = description
+        return ticket
 
     def passed(self, ticket: int) -> bool:
         self.progress.look()
@@ -276,6 +281,7 @@ class NodesPort:
                 "processors arrived; give it longer, or call it again, which goes on waiting"
             )
         agreed, votes, blocks = self._rounds.taken(ticket)
+        del self._open[ticket]
         if not agreed:
             self.progress.end(wait.MISMATCHED)
             raise Mismatch(description)
@@ -310,9 +316,25 @@ class NodesPort:
     def _go_on(self) -> None:
         """Raise an error if the run ends."""
         if self.progress.cause == wait.MISMATCHED:
-            raise Mismatch(self.doing)
+            raise Mismatch(self._unmatched())
         if self.progress.cause:
             raise Aborted
+
+    def _unmatched(self) -> str:
+        """Return the collective of this processor in the round in which the processors were in different ones.
+
+        All have arrived in that round, so its messages will come; those that ended the run can be faster.
+        """
+        end = time.monotonic() + LATE
+        for ticket, description in self._open.items():
+            while not self._rounds.passed(ticket):
+                if time.monotonic() > end:
+                    return self.doing
+                if not self.progress.look():
+                    time.sleep(SHORTEST)
+            if not self._rounds.agreed(ticket):
+                return description
+        return self.doing
 
     def _address(self, request: Request) -> int:
         """Return the address of a cell of this node."""

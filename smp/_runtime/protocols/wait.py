@@ -140,7 +140,7 @@ def spun(words: Words, i: int, mask: int, value: int, equal: bool, sync: Words) 
         if (load(words, i) & mask == value) == equal:
             return OK
         if load(shared, ABORT) != 0:
-            return ABORTED
+            return _at_the_end(words, i, mask, value, equal)
         if look > BARE:
             pause()
     return CHANGING
@@ -161,7 +161,7 @@ def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Word
         if (seen & mask == value) == equal:
             return OK
         if load(shared, ABORT) != 0:
-            return ABORTED
+            return _at_the_end(words, i, mask, value, equal)
         slice_ns = sync[SLICE]
         if deadline != 0:
             left = deadline - clock()
@@ -172,6 +172,16 @@ def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Word
         futex_wait(words, i, seen, slice_ns)
         if once and (load(words, i) & mask == value) != equal:
             return CHANGING
+
+
+@inline
+def _at_the_end(words: Words, i: int, mask: int, value: int, equal: bool) -> int:
+    """Return OK if the word was as it should be before the abort, and else ABORTED.
+
+    All processors arrive in a round before a mismatch in a later round ends the run.  So whoever waits for the first of
+    these rounds must see that it is over, and reports the round in which the collectives differ.
+    """
+    return OK if (load(words, i) & mask == value) == equal else ABORTED
 
 
 @inline

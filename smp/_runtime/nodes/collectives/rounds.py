@@ -102,6 +102,10 @@ class Rounds:
         """Return True if all have begun a round that this processor has begun."""
         return number in self._done or (self._place > 0 and self._released(number))
 
+    def agreed(self, number: int) -> bool:
+        """Return True if all processors were in the same collective, in a round that has passed."""
+        return self._done[number].agreed
+
     def taken(self, number: int) -> Outcome:
         """Return what came of a round that has passed, and end it."""
         return self._done.pop(number)
