@@ -22,7 +22,7 @@ from support.sampled import examples
 import smp
 from smp import compiled
 from smp._runtime.emulated.clocked.emulator import ClockedEmulator
-from smp._runtime.loops.numba_cache import Kept
+from smp._runtime.loops.with_numba.cache import Kept
 from smp.errors import CollectiveMismatch, DeadlockError, LivelockError, MachineClosed, WaitTimeout
 from smp.perturb import Busy, treated
 

@@ -90,17 +90,34 @@ def _register(register: Callable[[ModuleType], None]) -> None:
         register(_numba)
 
 
+def _let_loops_call(
+    function: Callable[..., Any], implementation: Callable[..., Any], always_inlined: bool = False, strict: bool = False
+) -> None:
+    """Let compiled loops call ``function``, for which they compile what ``implementation`` returns.
+
+    If ``strict``, both have the same parameters.
+    """
+
+    def register(module: ModuleType) -> None:
+        from .with_numba.callees import CalleeCompiler
+
+        options = {"pipeline_class": CalleeCompiler, **({"forceinline": True} if always_inlined else {})}
+        module.extending.overload(function, jit_options=options, strict=strict)(implementation)
+
+    _register(register)
+
+
 def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function``, which stays an ordinary function of Python."""
     setattr(function, keys.INLINE, True)
-    _register(lambda module: module.extending.register_jitable(function))
+    _let_loops_call(function, lambda *_: function)
     return function
 
 
 def merged(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function`` as with `inline`, but always inline its code, whatever its size."""
     setattr(function, keys.MERGED, True)
-    _register(lambda module: module.extending.register_jitable(forceinline=True)(function))
+    _let_loops_call(function, lambda *_: function, always_inlined=True)
     return function
 
 
@@ -138,8 +155,7 @@ def overloads(function: Callable[..., Any], implementation: Callable[..., Any], 
             made.__name__ = made.__qualname__ = f"{function.__module__}.{function.__qualname__}".replace(".", "_")
         return made
 
-    options = {"forceinline": True} if always_inlined else {}
-    _register(lambda module: module.extending.overload(function, jit_options=options)(named))
+    _let_loops_call(function, named, always_inlined, strict=True)
     keys.replace(function, implementation)
 
 
@@ -245,7 +261,7 @@ def compiled(loop: Callable[..., R]) -> Callable[..., R]:
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
     """Let other loops call the loop, and give it a name by which processors know it."""
-    _register(lambda module: module.extending.overload(call, strict=False)(lambda *_: function))
+    _let_loops_call(call, lambda *_: function)
     setattr(call, _NAME, uuid.uuid4().hex)
     return call
 

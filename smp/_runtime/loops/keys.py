@@ -40,10 +40,11 @@ _OF_ALL = tuple(
         "fences",
         "machine_code",
         "python_calls",
-        "objects_in_loops",
         "stepped.text",
         "stepped.library",
         "system_calls",
+        "with_numba.callees",
+        "with_numba.objects",
     )
 )
 """Modules whose text is in every key."""

@@ -87,7 +87,7 @@ def kept(made: Any, function: Callable[..., Any], copy: FunctionType, form: str)
 
     The ``form`` of the machine code, a name, is a part of the key.
     """
-    from .numba_cache import Kept
+    from .with_numba.cache import Kept
 
     compile_one, made._cache = made.compile, Kept(function, copy, form)
 
@@ -107,7 +107,7 @@ def c_entry(function: Callable[..., int], arguments: int) -> Any:
     from numba import types
     from numba.core.ccallback import CFunc
 
-    from .numba_cache import Kept
+    from .with_numba.cache import Kept
 
     copy = copy_of(function)
     made: Any = CFunc(copy, ((types.int64,) * arguments, types.int64), locals={}, options={})

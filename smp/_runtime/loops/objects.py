@@ -91,4 +91,4 @@ def type_offset() -> int:
     return next(at for at in range(0, 64, 8) if ctypes.c_size_t.from_address(id(number) + at).value == id(float))
 
 
-imported_with_numba(f"{__package__}.objects_in_loops")
+imported_with_numba(f"{__package__}.with_numba.objects")

@@ -1,6 +1,6 @@
 """A replacement for Numba's cache: Numba looks up machine code in smp's files, and saves it there.
 
-It is imported together with Numba.  Numba's own cache treats code as up to date as long as the function's source file
+Numba's own cache treats code as up to date as long as the function's source file
 is unchanged, wherever in that file the function is.  Here code is kept under a key of all that it is made of.
 """
 
@@ -18,9 +18,9 @@ from typing import Any
 from numba.core.caching import CompileResultCacheImpl, NullCache
 from numba.core.serialize import dumps
 
-from . import kept_code
-from .code_folder import CacheWarning
-from .keys import key_of
+from .. import kept_code
+from ..code_folder import CacheWarning
+from ..keys import key_of
 
 
 class Kept(NullCache):  # type: ignore[misc]

@@ -1,14 +1,11 @@
-"""The machine code of `objects`: calls of Python's C interface.
-
-It is imported together with Numba, and by nothing else.
-"""
+"""The machine code of the functions in `smp._runtime.loops.objects`: calls of Python's C interface."""
 
 from __future__ import annotations
 
 from numba.core.types import ExternalFunction, float64, int32, int64, void
 
-from . import objects
-from .compiler import overloads
+from .. import objects
+from ..compiler import overloads
 
 _as_integer = ExternalFunction("PyLong_AsLongLong", int64(int64))
 _as_float = ExternalFunction("PyFloat_AsDouble", float64(int64))
