@@ -420,3 +420,37 @@ def test_functions_that_loops_call_have_names_of_their_own() -> None:
     for called in (readfe, readff, readxx, writeef, writexf, peek, load, store):
         assert f"{called.__module__}.{called.__qualname__}".replace(".", "_") in code
     assert "3clambda" not in code
+
+
+OF_PYTHON = """
+import numpy as np, smp
+
+@smp.inline
+def shown(a):
+    print(a)
+
+@smp.inline
+def checked(k):
+    if k > 1:
+        raise ValueError("too large", k)
+    return k
+
+@smp.local
+def loop(a, k):
+    shown(a)
+    return checked(k)
+
+print(loop(np.arange(3), 1))
+try:
+    loop(np.arange(2), 5)
+except ValueError as error:
+    print(repr(error))
+"""
+
+
+def test_functions_of_loops_may_use_objects_of_python(tmp_path: Path) -> None:
+    """Numba sets these objects where the machine code of a function is; the loop's own has none of them."""
+    (tmp_path / "program.py").write_text(OF_PYTHON)
+    expected = "[0 1 2]\n1\n[0 1]\nValueError('too large', 5)\n"
+    for _ in range(2):  # compiled, and then loaded
+        assert run(tmp_path / "program.py", tmp_path / "cache") == expected

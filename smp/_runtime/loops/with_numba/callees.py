@@ -51,8 +51,8 @@ class _Lowering(NativeLowering):  # type: ignore[misc]
         for name, value in zip(names, before, strict=True):
             setattr(flags, name, value)
         made = state["cr"]
-        if made.env.consts:  # objects of Python, which Numba looks up where the function's own machine code is
-            state.library = None
+        if str(state.library._final_module).count(made.fndesc.env_name) > 1:  # it is not only declared, but used
+            state.library = None  # Numba sets the function's objects of Python where its own machine code is
             return bool(super().run_pass(state))
         state.library.finalize()
         nothing = list[None]().append  # Numba's key of the function, which must be a function of C; nothing calls it
