@@ -1,6 +1,7 @@
 """The regret of public calls: the time of "auto" over that of the fastest named form, less 1.
 
-    case      keys, a list or a grid; rounds time the public call with "auto" and with each named form, in random order.
+    case      keys, a list or a grid; rounds time the public call with "auto", and twice with each named form, in random
+              order; the second time is that of a choice which is right for certain, and which takes no time.
               For programs that relax a grid, "auto" is the layout "program", and the forms are the other layouts
     visits    two for each case, at least a minute apart, because all rounds of a visit can lie in one slow moment
     wrong     in both visits, the interval of auto / some form lies above 1.02
@@ -8,8 +9,8 @@
     oracle    the form that is fastest in three rounds of the other visit: a choice by measuring, and still not perfect
     single    always the same form, the best one of those that apply in every case
 
-Auto, oracle and single forms are compared with the same fastest forms, so the oracle's regret is a floor: what noise
-leaves of a choice that needs no model.  `choices.py` runs this.
+Auto, oracle and single forms are compared with the same fastest forms, the last two by their second times.  So the
+oracle's regret is a floor: what noise leaves of a choice that needs no model.  `choices.py` runs this.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.data import SHAPES, sort_data
 from smp.selection.rounds import TOLERANCE, in_rounds, interval, ratios
 
-AUTO = "auto"
+AUTO, AGAIN = "auto", "again: "
+"""The public call that chooses, and what the second time of a form is called."""
 TRIED = 3
 """Rounds that the oracle measures."""
 KEYS = {
@@ -79,13 +81,23 @@ class Visited:
     def is_wrong(self, names: Sequence[str]) -> bool:
         """Return True if in each visit the form named for it is slower than another beyond 2% and beyond the noise."""
         return all(
-            any(interval(times, name, other)[0] > 1 + TOLERANCE for other in times if other not in (AUTO, name))
+            any(interval(times, name, other)[0] > 1 + TOLERANCE for other in named(times) if again(other) != name)
             for times, name in zip(self.visits, names, strict=True)
         )
 
     def oracle(self) -> list[str]:
         """Return the oracle's form for each of two visits, by the first rounds of the other visit."""
         return [fastest({name: taken[:TRIED] for name, taken in times.items()}) for times in reversed(self.visits)]
+
+
+def named(times: Times) -> list[str]:
+    """Return the named forms, without their second times."""
+    return [name for name in times if name != AUTO and not name.startswith(AGAIN)]
+
+
+def again(name: str) -> str:
+    """Return the name of a form's second time."""
+    return AGAIN + name
 
 
 def ratio(times: Times, one: str, other: str) -> float:
@@ -100,12 +112,12 @@ def ratio(times: Times, one: str, other: str) -> float:
 
 def lost(times: Times, name: str) -> float:
     """Return the fraction by which a form takes longer than the fastest named form; 0 if it is the fastest."""
-    return max(0.0, max(ratio(times, name, form) for form in times if form != AUTO) - 1)
+    return max(0.0, max(ratio(times, name, form) for form in named(times)) - 1)
 
 
 def fastest(times: Times) -> str:
     """Return the named form with the smallest time, by the median of the ratios to "auto"."""
-    return min((form for form in times if form != AUTO), key=lambda form: ratio(times, form, AUTO))
+    return min(named(times), key=lambda form: ratio(times, form, AUTO))
 
 
 def problems(
@@ -213,7 +225,8 @@ def visit_all(found: list[Visited], apart: float, seed: int, show: Show) -> str:
             calls = each.problem.calls()
             for call in calls.values():  # the first call of a form may compile it
                 call()
-            each.visits.append(in_rounds(calls, AUTO, rng, looker))
+            twice = calls | {again(name): call for name, call in calls.items() if name != AUTO}
+            each.visits.append(in_rounds(twice, AUTO, rng, looker))
             each.at = time.monotonic()
     return looker.said()
 
@@ -230,12 +243,12 @@ def print_regrets(function: str, found: Sequence[Visited]) -> None:
     _line(AUTO, cases, [AUTO] * 2)
     if twice:
         _line(f"oracle of {TRIED} rounds (the floor)", twice, None)
-        floor = np.mean([_mean(each, each.oracle()) for each in twice])
+        floor = np.mean([_mean(each, list(map(again, each.oracle()))) for each in twice])
         above = np.mean([_mean(each, [AUTO] * 2) for each in twice]) - floor
-    always = [n for n in cases[0].visits[0] if n != AUTO and all(n in v for each in cases for v in each.visits)]
+    always = [n for n in named(cases[0].visits[0]) if all(n in v for each in cases for v in each.visits)]
     if always:
         best = min(always, key=lambda name: np.mean([np.mean(each.regrets(name)) for each in cases]))
-        _line(f"always {best} (the best single form)", cases, [best] * 2)
+        _line(f"always {best} (the best single form)", cases, [again(best)] * 2)
     if twice:
         print(f"  mean regret of auto above the floor: {above:.1%}")
     for each in sorted(cases, key=lambda each: -min(each.regrets(AUTO)))[:5]:
@@ -246,7 +259,7 @@ def print_regrets(function: str, found: Sequence[Visited]) -> None:
 
 def _line(text: str, cases: Sequence[Visited], names: list[str] | None) -> None:
     """Print a line: the mean over visits, the worst case by its better visit, and the share that is wrong in both."""
-    chosen = [names or each.oracle() for each in cases]
+    chosen = [names or list(map(again, each.oracle())) for each in cases]
     both = [each.is_wrong(n) for each, n in zip(cases, chosen, strict=True) if len(each.visits) == 2]
     worst = max(min(map(lost, each.visits, n)) for each, n in zip(cases, chosen, strict=True))
     mean = np.mean([_mean(each, n) for each, n in zip(cases, chosen, strict=True)])
