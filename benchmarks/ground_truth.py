@@ -1,7 +1,7 @@
 """Compare predicted gains with true ones: in virtual time a place can really be made faster.
 
     python benchmarks/ground_truth.py [--programs 100] [--balanced 100] [--seed 0] [--treatment 50%] [--repeats 32]
-                                      [--replicates 192] [--jobs 2]
+                                      [--replicates 192] [--less 0.1] [--jobs 2]
 
 Random programs (``random_programs``), and then balanced ones (``balanced_programs``), are screened by the default
 design with three replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100%
@@ -42,9 +42,9 @@ from smp.perturb import Busy, Treatment, Trials, screen
 from smp.perturb.analysis.speedups import gains, gains_of_speedup
 from smp.perturb.experiments.observed import OnMachine
 
-SHARES = (0.1, 0.25, 0.5, 1.0)
-SLOWER = ("11%", "33%", "100%", "900%")
-"""Stretches of the design "speedup" for these shares; the last one is for a place that takes a tenth of its time."""
+SLOWER = {0.1: "11%", 0.25: "33%", 0.5: "100%", 1.0: "900%"}
+"""Stretches of the design "speedup" for shares of the work; the last is for a place that takes a tenth of its time."""
+SHARES = tuple(SLOWER)
 REPLICATES = 3
 SIGMAS = 3.0
 MANY = 192
@@ -179,7 +179,7 @@ def studied(
         lengths = [trials.lengths[name][-1] for name in program.names]
         same = screened(dict.fromkeys(program.names, Busy(round(float(np.mean(lengths)) * 1e9))))
         stretched = {}
-        for slower in SLOWER:
+        for slower in map(SLOWER.__getitem__, shares):
             found = screened(f"stretch:{slower}", "speedup", max(many, as_many))
             stretched[f"speedup, stretched by {slower}"] = by_speedup(found, as_many)
             stretched[f"  {slower}, {many} replicates"] = by_speedup(found, many)
@@ -230,7 +230,15 @@ def about(cases: list[Case]) -> str:
 def studied_all(draw: Callable[[int], Program], seeds: range, asked: argparse.Namespace) -> list[Case]:
     """Study programs in separate processes; on Ctrl-C, return the cases that are done."""
     cases: list[Case] = []
-    one = partial(studied, treatment=asked.treatment, repeats=asked.repeats, draw=draw, many=asked.replicates)
+    shares = tuple(share for share in SHARES if asked.less in (None, share))
+    one = partial(
+        studied,
+        treatment=asked.treatment,
+        repeats=asked.repeats,
+        shares=shares,
+        draw=draw,
+        many=asked.replicates,
+    )
     began = time.monotonic()
     with multiprocessing.get_context("spawn").Pool(asked.jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
@@ -254,6 +262,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=32, help="runs that are averaged for a true gain")
     parser.add_argument(
         "--replicates", type=int, default=MANY, help='replicates of the design "speedup" in its second rows'
+    )
+    parser.add_argument(
+        "--less",
+        type=float,
+        choices=SHARES,
+        help="share of the work that is taken away; by default each of them",
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     given = parser.parse_args()

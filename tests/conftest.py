@@ -28,7 +28,9 @@ from support.machines import ROOT, Emulated, Machines, Script, state
 from support.profiles import charging
 
 import smp
+from smp._runtime.emulated.clocked import machine_code
 from smp._runtime.host import helpers, launcher, looking
+from smp._runtime.protocols import entry_points
 
 MAIN = threading.main_thread().ident
 RUNNERS = frozenset(sys._current_frames()) - {MAIN}
@@ -50,9 +52,15 @@ os.environ["COLUMNS"] = "100"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give tests of properties fewer inputs than the usual 100, unless campaigns are run."""
-    settings.register_profile("ordinary", max_examples=30)
+    settings.register_profile("ordinary", max_examples=20)
     if "not slow" in config.option.markexpr:
         settings.load_profile("ordinary")
+
+
+def pytest_sessionstart() -> None:
+    """Compile the runtime in the first of several processes and its emulation in the second, so that none waits."""
+    first = {"gw0": entry_points.core, "gw1": machine_code.entry_points}
+    first.get(os.getenv("PYTEST_XDIST_WORKER", ""), lambda: None)()
 
 
 def pytest_unconfigure() -> None:

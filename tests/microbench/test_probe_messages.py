@@ -456,4 +456,4 @@ def test_ratios_can_be_computed_again_from_the_samples(short: Any) -> None:
         ignored = Task(row.what, size).ignored
         assert ratios(operation, floor, ignored)["ratio"] == row.ratio
         clean = operation[operation["flags"] & ~np.uint8(ignored) == 0]
-        assert np.median(per_operation(clean if len(clean) else operation)) == row.ns
+        assert np.median(per_operation(clean if len(clean) else operation)) == pytest.approx(row.ns, rel=1e-12)

@@ -221,7 +221,7 @@ def test_thousands_of_waits_cause_no_false_alarm(machines: Any) -> None:
     def program(proc: smp.Processor, cells: Cells) -> int:
         if proc.rank == 0:
             cells.writeef(0, 0)
-        return ring(cells, proc.rank, proc.size, 1.5)
+        return ring(cells, proc.rank, proc.size, 0.8)
 
     last = machine.cells(2)
     last.writexf(0, -1)

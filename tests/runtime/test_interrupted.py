@@ -27,7 +27,6 @@ from smp.perturb import Trials
 from smp.profiles.profile import Profile
 
 ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
-TWO_ENDS = [signal.SIGTERM, signal.SIGKILL]
 ONE_END = [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
 
 MAIN_JOB = """
@@ -171,7 +170,7 @@ def status_of(number: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "number", [pytest.param(one, marks=[] if one in TWO_ENDS else pytest.mark.slow) for one in ENDS]
+    "number", [pytest.param(one, marks=[] if one == signal.SIGKILL else pytest.mark.slow) for one in ENDS]
 )
 def test_the_main_job_keeps_its_finished_sections_and_resumes(tmp_path: Path, number: int) -> None:
     command = Started(tmp_path, MAIN_JOB)

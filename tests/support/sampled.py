@@ -22,6 +22,6 @@ def campaigns(*cases: Any) -> list[Any]:
 
 
 def examples(number: int) -> int:
-    """Return how many inputs a test of a property gets: ``number`` in campaigns, at most 30 in the ordinary run."""
-    usual = settings.default.max_examples  # 30 in the ordinary run, which loads a profile of that name
+    """Return how many inputs a test of a property gets: ``number`` in campaigns, at most 20 in the ordinary run."""
+    usual = settings.default.max_examples  # 20 in the ordinary run, which loads a profile of that name
     return min(number, usual) if usual < 100 else number

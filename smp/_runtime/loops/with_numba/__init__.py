@@ -1,1 +1,1 @@
-"""What is imported together with Numba, and by nothing else: parts of its compiler that smp replaces or adds to."""
+"""Parts of Numba's compiler that smp replaces or adds to; they are imported together with Numba, and by nothing else."""

@@ -1,4 +1,4 @@
-"""How Numba compiles a function that only other compiled code calls: it stays text until a loop is made of it.
+"""A pass of Numba for functions that only other compiled code calls: each stays text until a loop is made of it.
 
     Numba     function ─▶ optimised ─▶ machine code   ┐
                                                       ├─▶ loop with its functions ─▶ optimised ─▶ machine code
