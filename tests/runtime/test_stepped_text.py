@@ -3,7 +3,7 @@
 import llvmlite.binding as llvm
 import pytest
 
-from smp._runtime.loops.stepped.library import with_landing
+from smp._runtime.loops.stepped.library import apart, with_landing
 from smp._runtime.loops.stepped.text import HOOKS, KINDS, POSSIBLE, instrument
 from smp._runtime.loops.system_calls import FUTEX
 
@@ -107,6 +107,23 @@ attributes #0 = { noinline }
     llvm.parse_assembly(made).verify()
     assert '%made = call i32 @"loop.landing"(ptr null' in made
     assert 'define i32 @"loop.landing"(ptr %0, ptr %1, { i64, i64 } %2, [2 x double] %3, i64 %4)' in made
+
+
+def test_a_loop_is_kept_apart_from_its_wrapper() -> None:
+    text = """
+define linkonce_odr i32 @"a.loop"(ptr %ret, { i64, i64 } %pair) #0 {
+  ret i32 0
+}
+define ptr @wrapper(ptr %self) {
+  %made = call i32 @"a.loop"(ptr null, { i64, i64 } zeroinitializer)
+  ret ptr null
+}
+attributes #0 = { nounwind }
+"""
+    made = llvm.parse_assembly(apart(text, "a.loop"))
+    made.verify()
+    assert b"noinline" in b" ".join(made.get_function("a.loop").attributes)
+    assert b"noinline" not in b" ".join(made.get_function("wrapper").attributes)
 
 
 def test_all_hooks_are_declared() -> None:

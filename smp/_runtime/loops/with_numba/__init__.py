@@ -1,1 +1,1 @@
-"""Parts of Numba's compiler that smp replaces or adds to; they are imported together with Numba, and by nothing else."""
+"""Parts of Numba's compiler that smp replaces or adds to; only what imports Numba imports them."""

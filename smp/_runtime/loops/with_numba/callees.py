@@ -23,14 +23,13 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
 
     _final_module: Any
 
-    def add_llvm_module(self, module: Any) -> None:
+    def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
-        self._final_module.link_in(module)
 
-    def finalize(self) -> None:
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
