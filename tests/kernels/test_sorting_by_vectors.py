@@ -360,7 +360,7 @@ def test_libraries_with_vectors_choose_among_them_counting_and_numpy(with_vector
     assert names == ["numpy", "vectors alone", "counting alone", "counting", "vectors"]
     library: Library = choice.sort_library(np.dtype(np.float64), 1)
     assert [*library.implementations] == ["numpy", "vectors alone"]
-    assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (1000, 2000, 10**7)] == ["numpy", *["vectors alone"] * 2]
+    assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (700, 710, 10**7)] == ["numpy", *["vectors alone"] * 2]
     two: Library = choice.sort_library(np.dtype(np.int64), 2)
     assert [two.choose(n, 15.0, 1.0, 0.0, 0.5, 1e9) for n in (3e4, 4e4)] == ["vectors alone", "vectors"]
     assert [two.choose(n, 3.0, 0.0, 0.0, 0.5, 1e9) for n in (1e5, 2e5)] == ["vectors alone", "vectors"]

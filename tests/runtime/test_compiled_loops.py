@@ -430,15 +430,15 @@ def shown(a):
     print(a)
 
 @smp.inline
-def checked(k):
-    if k > 1:
+def checked(k, most=1):
+    if k > most:
         raise ValueError("too large", k)
     return k
 
 @smp.local
 def loop(a, k):
-    shown(a)
-    return checked(k)
+    shown(a=a)
+    return checked(k, most=2)
 
 print(loop(np.arange(3), 1))
 try:

@@ -110,14 +110,14 @@ def _let_loops_call(
 def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function``, which stays an ordinary function of Python."""
     setattr(function, keys.INLINE, True)
-    _let_loops_call(function, lambda *_: function)
+    _let_loops_call(function, lambda *_, **__: function)
     return function
 
 
 def merged(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function`` as with `inline`, but always inline its code, whatever its size."""
     setattr(function, keys.MERGED, True)
-    _let_loops_call(function, lambda *_: function, always_inlined=True)
+    _let_loops_call(function, lambda *_, **__: function, always_inlined=True)
     return function
 
 
@@ -261,7 +261,7 @@ def compiled(loop: Callable[..., R]) -> Callable[..., R]:
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
     """Let other loops call the loop, and give it a name by which processors know it."""
-    _let_loops_call(call, lambda *_: function)
+    _let_loops_call(call, lambda *_, **__: function)
     setattr(call, _NAME, uuid.uuid4().hex)
     return call
 

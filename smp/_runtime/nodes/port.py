@@ -326,7 +326,7 @@ class NodesPort:
         All have arrived in that round, so its messages will come; those that ended the run can be faster.
         """
         end = time.monotonic() + LATE
-        for ticket, description in self._open.items():
+        for ticket, description in list(self._open.items()):
             while not self._rounds.passed(ticket):
                 if time.monotonic() > end:
                     return self.doing

@@ -27,11 +27,11 @@ from .sampling import IN_ORDER, NARROW, entropy, glance, look, seem_narrow
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_VECTORS = 1 << 13
+WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
-WORTH_TWO = 9 << 15
+WORTH_TWO = CHUNK_BYTES
 """Bytes of keys from which "auto" takes a second stream for vectors."""
 FEWER_SPLITS = 4
 """Time that vectors take for keys that all differ, over that for keys of few values."""

@@ -69,10 +69,10 @@ def sort(
         asking.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
-        them, or 256 KiB on CPUs other than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy" below 8 KiB.
+        them, or 256 KiB on CPUs other than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy" below 5.5 KiB.
         On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a
         few clusters; else it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys;
-        on Zen 4, two streams share 288 KiB.  Each counts at least 512K keys.
+        on Zen 4, two streams share 256 KiB.  Each counts at least 512K keys.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.

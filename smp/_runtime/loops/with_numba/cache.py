@@ -1,7 +1,7 @@
 """A replacement for Numba's cache: Numba looks up machine code in smp's files, and saves it there.
 
-Numba's own cache treats code as up to date as long as the function's source file
-is unchanged, wherever in that file the function is.  Here code is kept under a key of all that it is made of.
+Numba's own cache treats code as up to date as long as the function's source file is unchanged, wherever in that file
+the function is.  Here code is kept under a key of all that it is made of.
 """
 
 from __future__ import annotations
