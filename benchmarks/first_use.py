@@ -39,7 +39,6 @@ print(time.perf_counter() - began)
 """
 CALLS = {
     "a machine of two processors": "smp.host(2).close()",
-    "an emulated machine": "smp.emulated(2, schedule='clock').run(lambda proc: proc.barrier())",
     "sort with vectors, int32": "sort(keys.astype(np.int32), algorithm='vectors', threads=2)",
     "sort with vectors, float64": "sort(keys.astype(np.float64), algorithm='vectors', threads=2)",
     "sort by parts, int64": "sort(keys, algorithm='partition', threads=2)",
