@@ -12,8 +12,6 @@ import pytest
 from support.machines import ROOT
 from support.pages import blocks_of
 
-pytestmark = pytest.mark.slow
-
 IMPORTS = """
 import importlib, pathlib, sys
 import smp
