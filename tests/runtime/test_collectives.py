@@ -125,6 +125,25 @@ def test_a_mismatch_with_a_compiled_loop_is_reported(pair: smp.Machine) -> None:
         pair.run(program)
 
 
+def test_a_mismatch_before_a_compiled_loop_names_the_open_collective(pair: smp.Machine) -> None:
+    from smp.compiled import barrier
+
+    @smp.stream
+    def meet(sync: Any) -> None:
+        barrier(sync)
+
+    def program(proc: smp.Processor) -> None:
+        first = proc.split.any(True)
+        second = (proc.split.any if proc.rank else proc.split.all)(True)
+        if proc.rank == 0:
+            meet(proc.sync)
+        first.wait()
+        second.wait()
+
+    with pytest.raises(CollectiveMismatch, match=r"processor 0: all at .*\n.*processor 1: any at "):
+        pair.run(program)
+
+
 @pytest.mark.parametrize("processors", [2, 3])
 def test_collectives_work_back_to_back_with_rotating_roots(machines: Machines, processors: int) -> None:
     rounds = 10_000 if processors == 2 else 2_500

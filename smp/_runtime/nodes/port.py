@@ -120,7 +120,6 @@ class NodesPort:
         self.inside: Callable[[], str] | None = None
         self.doing = ""
         self._main = threading.get_ident()  # the thread that runs the program
-        self._open: dict[int, str] = {}  # descriptions of the collectives that are begun and not left, by ticket
         self._left: dict[int, Sequence[bytes]] = {}  # what all have brought to the collective that was left last
         self._overdue: int | None = None  # ticket of a collective at which a wait timed out: the arrival still counts
         holders[key] = self
@@ -129,7 +128,6 @@ class NodesPort:
         """Forget the previous run."""
         self.node_memory.new_run()
         self.serve = self.inside = self._overdue = None
-        self._open.clear()
         self._left.clear()
         self.far.taken()
         with self.progress.lock:  # or the service thread would take messages of the previous run in between
@@ -257,9 +255,7 @@ class NodesPort:
             )
         self.doing = description
         self._go_on()
-        ticket = self._rounds.arrive(signature(description), bool(vote), b"".join(block or ()))
-        self._open[ticket] = description
-        return ticket
+        return self._rounds.arrive(signature(description), bool(vote), b"".join(block or ()))
 
     def passed(self, ticket: int) -> bool:
         self.progress.look()
@@ -267,6 +263,14 @@ class NodesPort:
             return True
         self._go_on()
         return False
+
+    def agreed(self, ticket: int) -> bool:
+        """See `Port`; the messages of the round may come after those that have ended the run."""
+        end = time.monotonic() + LATE
+        while not (passed := self._rounds.passed(ticket)) and time.monotonic() < end:
+            if not self.progress.look():
+                time.sleep(SHORTEST)
+        return passed and self._rounds.agreed(ticket)
 
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
         self.doing = description
@@ -280,11 +284,10 @@ class NodesPort:
                 f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
                 "processors arrived; give it longer, or call it again, which goes on waiting"
             )
-        agreed, votes, blocks = self._rounds.taken(ticket)
-        del self._open[ticket]
-        if not agreed:
+        if not self._rounds.agreed(ticket):
             self.progress.end(wait.MISMATCHED)
             raise Mismatch(description)
+        _, votes, blocks = self._rounds.taken(ticket)
         self._left, self.doing = {ticket: blocks}, ""
         if self.log is not None:
             self.log.passed(description)
@@ -316,25 +319,9 @@ class NodesPort:
     def _go_on(self) -> None:
         """Raise an error if the run ends."""
         if self.progress.cause == wait.MISMATCHED:
-            raise Mismatch(self._unmatched())
+            raise Mismatch(self.doing)
         if self.progress.cause:
             raise Aborted
-
-    def _unmatched(self) -> str:
-        """Return the collective of this processor in the round in which the processors were in different ones.
-
-        All have arrived in that round, so its messages will come; those that ended the run can be faster.
-        """
-        end = time.monotonic() + LATE
-        for ticket, description in list(self._open.items()):
-            while not self._rounds.passed(ticket):
-                if time.monotonic() > end:
-                    return self.doing
-                if not self.progress.look():
-                    time.sleep(SHORTEST)
-            if not self._rounds.agreed(ticket):
-                return description
-        return self.doing
 
     def _address(self, request: Request) -> int:
         """Return the address of a cell of this node."""

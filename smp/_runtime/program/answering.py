@@ -88,7 +88,7 @@ def answer(
         still_here()
         cause = port.diagnosis.cause()
         if isinstance(error, Mismatch):
-            report(_mismatched(port, str(error), error))
+            report(_mismatched(port, processor._tickets.unmatched() or str(error), error))
             processor._dismiss()
         elif not isinstance(error, Aborted) or cause == 0:  # a program may raise Aborted by itself
             port.diagnosis.fail()
@@ -98,8 +98,8 @@ def answer(
             failure = processor._dismiss()
             if failure is not None:  # raised by a thread, for which the others most likely waited
                 report(raised(port, failure))
-            elif cause == wait.MISMATCHED:  # raised by a compiled loop
-                report(_mismatched(port, "barrier in a compiled loop", error))
+            elif cause == wait.MISMATCHED:  # raised by a compiled loop, or between the calls of collectives
+                report(_mismatched(port, processor._tickets.unmatched() or "barrier in a compiled loop", error))
         if port.node_memory is not None:
             port.node_memory.operations()  # discarded, so that they do not count for the next run
         return _STOPPED

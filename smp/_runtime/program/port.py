@@ -256,6 +256,9 @@ class Port(Protocol):
     def passed(self, ticket: int) -> bool:
         """Return True if all processors have begun the collective of a ticket; raises `Aborted` as `arrive` does."""
 
+    def agreed(self, ticket: int) -> bool:
+        """Return True if all processors were in the same collective, in that of a ticket; asked after a mismatch."""
+
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
         """Wait until all have begun the collective of a ticket, the earliest that is open; return the votes.
 

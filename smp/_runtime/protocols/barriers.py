@@ -126,6 +126,14 @@ def leave(sync: Words, k: int, deadline: int, once: bool) -> int:
 
 
 @inline
+def agreed(sync: Words, k: int) -> bool:
+    """Return True if all have arrived in round ``k``, in which this processor has arrived, with the same signature."""
+    if k < sync[LEFT]:
+        return True
+    return passed(sync, k) and _voted(sync, k & LAST, load(shared_of(sync), BARRIER + 16 * (k & LAST))) >= 0
+
+
+@inline
 def votes(sync: Words, k: int) -> int:
     """Return the number of votes of round ``k``, which this processor has left; at most 7 later ones may be left."""
     return int(sync[VOTES + (k & LAST)])
@@ -148,13 +156,20 @@ def _leave_one(sync: Words, deadline: int, once: bool) -> int:
             note(sync, 0, 0, 0)
     if status == OK:
         word = load(shared, i)
-        voted = (word - expected) >> VOTE
-        if voted < 0 or voted > sync[SIZE]:
+        voted = _voted(sync, j, word)
+        if voted < 0:
             abort(sync[SHARED], MISMATCHED, -1)
             return ABORTED
         sync[VOTES + j], sync[EXPECTED + j] = voted, word
         sync[LEFT] += 1
     return status
+
+
+@inline
+def _voted(sync: Words, j: int, word: int) -> int:
+    """Return the number of votes that a word of the barrier shows, or -1 if the signatures differ."""
+    voted = (word - sync[EXPECTED + j]) >> VOTE
+    return int(voted) if 0 <= voted <= sync[SIZE] else -1
 
 
 @inline

@@ -43,6 +43,10 @@ def passed(address: int, k: int) -> int:
     return int(_barrier.passed(words_at(address, wait.PRIVATE_WORDS), k))
 
 
+def agreed(address: int, k: int) -> int:
+    return int(_barrier.agreed(words_at(address, wait.PRIVATE_WORDS), k))
+
+
 def leave(address: int, k: int, deadline: int, once: int) -> int:
     """Return the number of votes, or the negative status if there is none."""
     sync = words_at(address, wait.PRIVATE_WORDS)
@@ -220,6 +224,7 @@ class Core:
 
     arrive: Entry
     passed: Entry
+    agreed: Entry
     leave: Entry
     synchronise: Entry
     raise_flag: Entry
@@ -257,6 +262,7 @@ class Core:
     _entries = (
         (arrive, 3),
         (passed, 2),
+        (agreed, 2),
         (leave, 4),
         (synchronise, 4),
         (raise_flag, 2),

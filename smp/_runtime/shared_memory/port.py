@@ -191,6 +191,9 @@ class SharedMemoryPort:
             self._ended(_wait.ABORTED, None)
         return False
 
+    def agreed(self, ticket: int) -> bool:
+        return bool(self.core.agreed(self._address, ticket))
+
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
         self.doing, left = description, self._words[_wait.LEFT]
         if left > ticket + _wait.TURNS:

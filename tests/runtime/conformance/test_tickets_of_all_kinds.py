@@ -210,6 +210,28 @@ def test_split_collectives_that_do_not_match_are_reported(machines: Machines) ->
         machines(2).run(program)
 
 
+@pytest.mark.parametrize("then", ["computes", "begins a third", "comes to a barrier"])
+def test_a_split_collective_that_does_not_match_is_reported_whatever_its_processor_did_last(
+    machines: Machines, then: str
+) -> None:
+    """Processor 1 ends the run while processor 0 is past both calls, and waits for neither."""
+
+    def program(proc: smp.Processor) -> None:
+        first = proc.split.any(True)
+        second = (proc.split.any if proc.rank else proc.split.all)(True)
+        if proc.rank == 0:
+            time.sleep(0.2)
+            if then == "begins a third":
+                proc.split.any(True)
+            elif then == "comes to a barrier":
+                proc.barrier()
+        first.wait()
+        second.wait()
+
+    with pytest.raises(CollectiveMismatch, match=r"processor 0: all at .*\n.*processor 1: any at "):
+        machines(2).run(program)
+
+
 def test_an_array_has_no_vote_in_a_split_collective_either(machines: Machines) -> None:
     with pytest.raises(ProcessorRaised, match=r"proc\.split\.any takes one truth value, not an array of shape \(2,\)"):
         machines(2).run(lambda proc: proc.split.any(np.zeros(2)))

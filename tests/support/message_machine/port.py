@@ -205,6 +205,10 @@ class MessagePort(Client):
                 return False
         return True
 
+    def agreed(self, ticket: int) -> bool:
+        arrived = self._arrived.get(ticket, {})
+        return len(arrived) == self.size and len({one.description for one in arrived.values()}) == 1
+
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
         self._left = {ticket: self._end(ticket, description, timeout)}
         return sum(block == b"1" for block in self._left[ticket])
@@ -254,10 +258,10 @@ class MessagePort(Client):
                     f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
                     "processors arrived"
                 ) from None
-        del self._arrived[number]
-        if any(one.description != description for one in arrived.values()):
+        if not self.agreed(number):
             self.diagnosis.kind = wait.MISMATCHED
             raise Mismatch(description)
+        del self._arrived[number]
         if self.log is not None:
             self.log.passed(description)
         return [arrived[rank].block for rank in range(self.size)]

@@ -160,6 +160,10 @@ class Tickets:
             first.end(votes, port.blocks(first.number) if first.brings else [])
             del rounds[0]
 
+    def unmatched(self) -> str | None:
+        """Return the earliest open collective in which not all processors are, after a mismatch has ended the run."""
+        return next((begun.description for begun in self.open if not self._port.agreed(begun.number)), None)
+
     def settle(self, timeout: float | None = None) -> None:
         """Leave all open rounds, before a collective that is not split."""
         if self.open:
