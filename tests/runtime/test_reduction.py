@@ -340,6 +340,8 @@ def compare(program: Program, races: bool, limit: int) -> None:
         if plain.failure is None and plain.schedules == limit:
             return
         reduced, seen = outcomes(program, bound, races, True, limit)
+        if bound is None and plain.failure is not None and reduced.failure is None and not reduced.complete:
+            continue  # the deepest choices come first, and the failure only after more schedules than the limit
         assert (plain.failure is None) == (reduced.failure is None)
         if plain.failure is None:
             assert seen == wanted
@@ -349,6 +351,12 @@ def compare(program: Program, races: bool, limit: int) -> None:
             assert isinstance(reduced.failure.error, DeadlockError)
             if bound is not None:
                 assert reduced.failure.preemptions == plain.failure.preemptions
+
+
+def test_a_failure_may_come_late_without_a_bound() -> None:
+    """The plain search comes to it as its 118th schedule; the reduced one goes deep first, unless it has a bound."""
+    filled = [("empty", 1, 0), ("full", 1, 0), ("full", 0, 0)], [("full", 1, 0)] * 2, [("empty", 0, 0), ("empty", 1, 0)]
+    compare([list(each) for each in filled], races=True, limit=150)
 
 
 @settings(max_examples=25, deadline=None)

@@ -83,7 +83,9 @@ def explore(
     reduction : bool
         If True, schedules that differ only in the order of independent steps are run once.  Two steps are independent
         unless they touch the same word and one of them changes it.  The outcomes are the same, and there are far fewer
-        schedules.  The program must not share Python objects other than arrays, cells and networks.
+        schedules.  With ``bound=None``, a failure may nevertheless come later than without: the deepest choices are
+        tried first, not those with the fewest preemptions.  The program must not share Python objects other than
+        arrays, cells and networks.
 
     Returns
     -------
