@@ -39,14 +39,19 @@ def streams_for(machine: Machine | None) -> int:
     machine : Machine, optional
         By default the machine of the enclosing ``with`` block; if there is none, one stream for each CPU.
     """
-    cpus, chosen = _cpus(int(1000 * time.monotonic())), machine or current_machine()
+    cpus, chosen = _cpus_lately(), machine or current_machine()
     return cpus if chosen is None else min(chosen.size, cpus)
 
 
+def _cpus_lately() -> int:
+    """Return the number of usable CPUs."""
+    return _cpus(int(100 * time.monotonic()))
+
+
 @functools.lru_cache(maxsize=1)
-def _cpus(millisecond: int) -> int:
-    """Return the number of usable CPUs, kept for a millisecond because the system's call takes longer than a glance."""
-    return _cpus_of(frozenset(os.sched_getaffinity(0)), millisecond // 1000)
+def _cpus(hundredth: int) -> int:
+    """Return the number of usable CPUs, kept for 10 ms because the system's call takes longer than a glance."""
+    return _cpus_of(frozenset(os.sched_getaffinity(0)), hundredth // 100)
 
 
 @functools.lru_cache(maxsize=1)
@@ -124,7 +129,7 @@ def side_by_side(*parts: Callable[[], R]) -> list[R]:
         while (k := next(turns)) < count:
             do(k)
 
-    cpus = _cpus(int(1000 * time.monotonic()))
+    cpus = _cpus_lately()
     with HeldBack():  # otherwise Ctrl-C would end the wait and leave the other parts running
         (others, all_cpus), helpers = cpus_now(), borrow(min(count, cpus) - 1, cpus - 1)
         for helper in helpers:

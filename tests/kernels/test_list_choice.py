@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from smp.kernels.lists import functions
 from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffled
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
 from smp.kernels.lists.forms import FORMS, WORTH_FAST
-from smp.kernels.lists.sampling import MOST, NEAR, locality, scattered
+from smp.kernels.lists.sampling import MOST, NEAR, locality, reach
 from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
-from smp.selection.implementation import Parameter
+from smp.selection.implementation import Choice, Parameter
 from smp.selection.library import Library
 
 HERE = ["serial", "fast, 1 stream", "fast, 2 streams"]
@@ -230,8 +231,11 @@ def test_without_models_the_library_follows_the_rule_of_rank_list(streams: int) 
 def test_a_glance_shows_whether_most_links_leave_the_nearest_cache(width: int) -> None:
     n = 100_000
     for run, window, expected in ((0.0, 1.0, True), (1.2, 1.0, False), (0.5, 1.0, False), (0.0, 0.5, False)):
-        assert scattered(shuffled(n, width, run, window)) == expected
-    assert not scattered(shuffled(5000, width, 0.0, 1.0))  # the whole list fits into a cache
+        nodes = shuffled(n, width, run, window)
+        assert (reach(nodes) > 0) == expected
+        if expected:
+            assert abs(reach(nodes) - locality(nodes)[1]) < 1.5
+    assert not reach(shuffled(5000, width, 0.0, 1.0))  # the whole list fits into a cache
 
 
 @pytest.mark.parametrize("n", [60_000, 1_000_000])
@@ -257,23 +261,34 @@ def test_without_models_lists_whose_links_stay_near_are_walked_serially(
     assert ways == (["fast", "serial"] if n < WORTH_FAST else ["fast", "fast"])
 
 
-def test_with_models_short_lists_are_walked_serially_unless_their_links_go_far(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("crossing", "way"), [(15.1, "fast"), (17.1, "serial")])
+def test_with_models_a_glance_decides_how_short_lists_are_ranked(
+    crossing: float, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Asked(Exception):
-        pass
+    """The models are asked once for lists of about one length, and not by the call itself, which would take longer."""
+    ways, spans = list[str](), list[float]()
 
-    def asked(*_: Any) -> None:
-        raise Asked
+    def predictions(library: Library, n: float, width: float, far: float, span: float) -> dict[str, Choice]:
+        spans.append(span)
+        return {name: Choice(name, {}, t) for name, t in (("serial", span), ("fast, 1 stream", crossing))}
+
+    def ranked(name: str, nodes: Any, *more: Any) -> Any:
+        ways.append(name)
+        return rank_here(nodes, more[-1])
 
     library = rankings.__wrapped__(2)
     library.models, library.worth = {"some": None}, 100_000
-    monkeypatch.setattr(Library, "best", asked)
+    monkeypatch.setattr(Library, "best", None)
+    monkeypatch.setattr(Library, "predictions", predictions)
     monkeypatch.setattr(list_library, "rankings", lambda streams: library)
+    monkeypatch.setattr(functions, "rank_here", partial(ranked, "serial"))
+    monkeypatch.setattr(functions, "rank_fast", partial(ranked, "fast"))
     near, far = shuffled(60_000, 4, 1.2, 1.0), shuffled(60_000, 4, 0.0, 1.0)
-    np.testing.assert_array_equal(rank_list(near), rank_here(near, False))
-    with pytest.raises(Asked):
-        rank_list(far)
+    for nodes in (near, far, far):
+        np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes, False))
+    assert ways == ["serial", way, way]
+    assert sorted(set(spans)) == spans
+    assert spans[-1] > crossing >= spans[-1] - 0.25
 
 
 # ------------------------------------------------------------------------------------------ on a machine

@@ -10,6 +10,7 @@ they go (see `sampling`).  The other implementations overlap these waits and dep
 from __future__ import annotations
 
 import functools
+import math
 from functools import partial
 
 import numpy as np
@@ -25,7 +26,7 @@ from . import terms
 from .fast import rank_fast
 from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .sampling import BEYOND, NEAR, locality
+from .sampling import BEYOND, NEAR, locality, reach
 from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
@@ -35,7 +36,8 @@ WORTH_CHOOSING = 32_768
 about the 10 us that asking takes."""
 LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.2 x 5 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
-LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..27 real"}
+FARTHEST = 27
+LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..{FARTHEST} real"}
 """Other inputs of the models, see `smp.kernels.lists.sampling.locality`."""
 
 
@@ -66,6 +68,27 @@ def rankings(streams: int) -> Library:
     if streams > 1:
         library.add(Implementation(on_all, partial(_fast, streams), [*terms.SIZES, *terms.MISSES]))
     return recalled(library)
+
+
+def pays(library: Library, nodes: Nodes) -> bool:
+    """Return True if "fast" on one stream is predicted to be faster than "serial", by a glance at a few links.
+
+    To ask the models takes 20 to 50 us if they are in no cache, which is much of the time of a short list.  So they are
+    asked once for each half of an octave of lengths, with lists of which all links go equally far.
+    """
+    span = reach(nodes)
+    return span > 0 and span >= _least_span(library, id(library.models), int(2 * np.log2(len(nodes))), nodes.itemsize)
+
+
+@functools.lru_cache(maxsize=128)
+def _least_span(library: Library, models: int, half_octave: int, width: int) -> float:
+    """Return the binary logarithm of the distance in bytes from which links make "fast" faster than "serial"."""
+    n = 2 ** ((half_octave + 0.5) / 2)
+    for span in np.arange(BEYOND, FARTHEST, 0.25).tolist():
+        predicted = library.predictions(n, width, 1.0, span)
+        if predicted["fast, 1 stream"].seconds < predicted["serial"].seconds:
+            return float(span)
+    return math.inf
 
 
 @functools.cache

@@ -32,7 +32,7 @@ from ..in_process import check_threads, opened, side_by_side, streams_for
 from .fast import rank_fast
 from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .sampling import scattered
+from .sampling import reach
 from .scan import scan_ranked
 from .serial import rank_here
 
@@ -69,9 +69,9 @@ def rank_list(
 
         After ``python -m smp.microbench --calibrate``, models of this computer choose instead.  They go by the number
         of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted fastest of "serial",
-        "fast" on one stream, and "fast" on all streams, if there are as many nodes as the calibration determines, or if
-        most of a few links go far.  It is "serial" for other lists, and below 32,768 nodes.  Asking the models takes 10
-        to 30 us.
+        "fast" on one stream, and "fast" on all streams, if there are as many nodes as the calibration determines.
+        Asking the models takes 10 to 50 us, so a glance at a few links decides between "serial" and "fast" on one
+        stream if there are fewer nodes.  Below 32,768 nodes, "auto" is "serial".
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
@@ -207,11 +207,14 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
     """Rank a list in this process; "auto" asks the models if there are any and the list is long enough."""
     n = len(nodes)
     if algorithm == "auto" and n >= LEAST:
-        library = _libraries().rankings(threads or streams_for(machine))
-        if library.models and (n >= library.worth or scattered(nodes)):
+        libraries = _libraries()
+        library = libraries.rankings(threads or streams_for(machine))
+        if library.models and n >= library.worth:
             ranks: Nodes = library(nodes, from_tail)
             return ranks
-        if library.models or (n < WORTH_FAST and not scattered(nodes)):
+        if library.models:
+            return rank_fast(nodes, 1, from_tail) if libraries.pays(library, nodes) else rank_here(nodes, from_tail)
+        if n < WORTH_FAST and not reach(nodes):
             return rank_here(nodes, from_tail)
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
         return rank_here(nodes, from_tail)

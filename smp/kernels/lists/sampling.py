@@ -43,13 +43,19 @@ def far_jumps(successor: Nodes, samples: int, near: int) -> tuple[int, float]:
     return far, doublings + np.log2(product)
 
 
-def scattered(successor: Nodes) -> bool:
-    """Return True if most of a few links leave the nearest cache, so that following the list means to wait.
+def reach(successor: Nodes) -> float:
+    """Return how far a few links go, if most of them leave the nearest cache, so that following the list means to wait.
 
     Takes about a microsecond, and more if the list is in no cache.
+
+    Returns
+    -------
+    float
+        Mean of the binary logarithm of the distance in bytes, of the links that leave the nearest cache; 0 if at least
+        half of them stay there.
     """
-    far, _ = far_jumps(successor, GLANCE, (1 << BEYOND) // successor.itemsize)
-    return bool(2 * far > GLANCE)
+    far, doublings = far_jumps(successor, GLANCE, (1 << BEYOND) // successor.itemsize)
+    return float(doublings / far + np.log2(successor.itemsize)) if 2 * far > GLANCE else 0.0
 
 
 def locality(successor: Nodes) -> tuple[float, float]:
