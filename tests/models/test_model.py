@@ -358,6 +358,23 @@ def test_verification_points_do_not_affect_the_fit_but_give_its_errors() -> None
     assert other.coefficients.tolist() == model.coefficients.tolist()
 
 
+def test_a_term_that_two_points_determine_makes_no_prediction_vanish() -> None:
+    """Of the two points beyond 20, the nearer one is less slow, so the waits from 20 to 22 would be negative."""
+    terms = ["n", "n * max(0, min(span, 22) - 20)", "n * max(0, span - 22)"]
+    task = Specification("walk", {"n": "1e3..1e6", "span": "linear 10..27 real"}, terms, len)
+    span = np.array([*np.linspace(10, 19.9, 10), 23.0, 23.4, 21.9, 15.0])
+    n = np.geomspace(1e3, 1e6, len(span))
+    seconds = 2e-9 * n * (1 + 0.01 * np.sin(np.arange(len(n)))) * np.where(span > 22, 4.0 + 20 * (span - 23.0), 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = fit_model(task, {"n": n, "span": span}, seconds[:, None].tolist(), np.arange(len(n)) >= len(n) - 2)
+    assert set(model.terms) == {terms[0], terms[2]}
+    assert (model.coefficients > 0).all()
+    between = model.predict(n=1e5, span=21.9)
+    assert 1e-4 < between < 4e-4
+    assert model.predict(n=1e5, span=15.0) == pytest.approx(2e-4, rel=0.05)
+
+
 def test_an_error_below_ten_per_cent_causes_no_warning() -> None:
     specification, points, taken, verification = simulated(0.0, 1)
     taken[verification] *= 1.09

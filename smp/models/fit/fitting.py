@@ -11,7 +11,8 @@ Source: Brewer, Portable High-Performance Supercomputing, sections 2.3 and 3.6.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from .model import Model
 from .records import Dropped, Quality, Samples
 from .robust import explained, slow_points
 from .specification import Specification
-from .stepwise import select
+from .stepwise import Selection, select
 
 TOLERATED = 0.10
 """Mean relative error, on points that were not fitted, above which a model comes with a warning."""
@@ -82,9 +83,10 @@ def fit_model(
     if (most := explained([raw[k] for k in apart.tolist()])) > 0:
         slow[apart], ratios[apart] = slow_points(columns[apart], seconds[apart], names, steers, most)
     fitted = ~verification & ~slow
-    chosen = select(columns[fitted], seconds[fitted], names, keep=kept, nonnegative=steers, logarithmic=True)
-    found = chosen.fit
     least = float(seconds[fitted].min()) / 2
+    selected = partial(select, columns[fitted], seconds[fitted], names, keep=kept, logarithmic=True)
+    chosen = above(least, columns, selected, steers)
+    found = chosen.fit
     predicted = np.maximum(columns[:, list(chosen.kept)] @ found.coefficients, least)
     off = np.abs(predicted / seconds - 1)[verification]
     quality = Quality(
@@ -124,6 +126,37 @@ def fit_model(
             stacklevel=2,
         )
     return model
+
+
+def above(
+    least: float, columns: FloatArray, selected: Callable[..., Selection], nonnegative: Sequence[bool]
+) -> Selection:
+    """Select terms such that no prediction falls below the least seconds, at any of the points.
+
+    Two points can be all that determines a term, and it is negative then if one of them took a little long.  Between
+    the two, where only a point for verification lies, the model would predict next to nothing.  So the term that takes
+    most away there must not be negative, and the terms are selected again.
+
+    Parameters
+    ----------
+    least : float
+    columns : ndarray (n, k)
+        The terms at all points, those for verification included: their timings are not looked at.
+    selected : callable
+        ``selected(nonnegative=...)`` selects the terms.
+    nonnegative : sequence of k bool
+        Terms whose coefficients must not be negative in any case.
+    """
+    bounded = np.array(nonnegative, dtype=bool)
+    while True:
+        chosen = selected(nonnegative=bounded)
+        kept = np.array(chosen.kept)
+        parts = columns[:, kept] * chosen.fit.coefficients
+        lowest = parts[parts.sum(axis=1).argmin()]
+        taking = np.where(bounded[kept], 0.0, lowest)
+        if lowest.sum() >= least or taking.min() >= 0:
+            return chosen
+        bounded[kept[taking.argmin()]] = True
 
 
 def typical(specification: Specification, raw: Sequence[Sequence[float]]) -> FloatArray:
