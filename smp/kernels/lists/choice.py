@@ -77,7 +77,7 @@ def pays(library: Library, nodes: Nodes) -> bool:
     asked once for each half of an octave of lengths, with lists of which all links go equally far.
     """
     span = reach(nodes)
-    return span > 0 and span >= _least_span(library, id(library.models), int(2 * np.log2(len(nodes))), nodes.itemsize)
+    return span > 0 and span >= _least_span(library, id(library.models), int(2 * math.log2(len(nodes))), nodes.itemsize)
 
 
 @functools.lru_cache(maxsize=128)
