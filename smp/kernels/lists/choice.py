@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -37,6 +38,7 @@ about the 10 us that asking takes."""
 LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.2 x 5 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 FARTHEST = 27
+Predict = Callable[..., float]
 LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..{FARTHEST} real"}
 """Other inputs of the models, see `smp.kernels.lists.sampling.locality`."""
 
@@ -76,17 +78,17 @@ def pays(library: Library, nodes: Nodes) -> bool:
     To ask the models takes 20 to 50 us if they are in no cache, which is much of the time of a short list.  So they are
     asked once for each half of an octave of lengths, with lists of which all links go equally far.
     """
-    span = reach(nodes)
-    return span > 0 and span >= _least_span(library, id(library.models), int(2 * math.log2(len(nodes))), nodes.itemsize)
+    span, serial, fast = reach(nodes), library.models["serial"], library.models["fast, 1 stream"]
+    half_octave = int(2 * math.log2(len(nodes)))
+    return span > 0 and span >= _least_span(serial.predict, fast.predict, fast.least, half_octave, nodes.itemsize)
 
 
 @functools.lru_cache(maxsize=128)
-def _least_span(library: Library, models: int, half_octave: int, width: int) -> float:
+def _least_span(serial: Predict, fast: Predict, least: float, half_octave: int, width: int) -> float:
     """Return the binary logarithm of the distance in bytes from which links make "fast" faster than "serial"."""
     n = 2 ** ((half_octave + 0.5) / 2)
     for span in np.arange(BEYOND, FARTHEST, 0.25).tolist():
-        predicted = library.predictions(n, width, 1.0, span)
-        if predicted["fast, 1 stream"].seconds < predicted["serial"].seconds:
+        if least < fast(n, width, 1.0, span) < serial(n, width, 1.0, span):
             return float(span)
     return math.inf
 

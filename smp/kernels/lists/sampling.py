@@ -44,18 +44,18 @@ def far_jumps(successor: Nodes, samples: int, near: int) -> tuple[int, float]:
 
 
 def reach(successor: Nodes) -> float:
-    """Return how far a few links go, if most of them leave the nearest cache, so that following the list means to wait.
+    """Return how far a few links go, or 0 if they mostly stay in the nearest cache, where following them is no wait.
 
     Takes about a microsecond, and more if the list is in no cache.
 
     Returns
     -------
     float
-        Mean of the binary logarithm of the distance in bytes, of the links that leave the nearest cache; 0 if at least
-        half of them stay there.
+        The span of `locality`, if most of the links go far and this is at least `BEYOND`; else 0.
     """
-    far, doublings = far_jumps(successor, GLANCE, (1 << BEYOND) // successor.itemsize)
-    return float(doublings / far + np.log2(successor.itemsize)) if 2 * far > GLANCE else 0.0
+    far, doublings = far_jumps(successor, GLANCE, (1 << NEAR) // successor.itemsize)
+    span = doublings / far + np.log2(successor.itemsize) if 2 * far > GLANCE else 0.0
+    return float(span) if span >= BEYOND else 0.0
 
 
 def locality(successor: Nodes) -> tuple[float, float]:
