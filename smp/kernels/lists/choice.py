@@ -78,9 +78,12 @@ def pays(library: Library, nodes: Nodes) -> bool:
     To ask the models takes 20 to 50 us if they are in no cache, which is much of the time of a short list.  So they are
     asked once for each half of an octave of lengths, with lists of which all links go equally far.
     """
-    span, serial, fast = reach(nodes), library.models["serial"], library.models["fast, 1 stream"]
+    span = reach(nodes)
+    if not span:
+        return False
+    serial, fast = library.models["serial"], library.models["fast, 1 stream"]
     half_octave = int(2 * math.log2(len(nodes)))
-    return span > 0 and span >= _least_span(serial.predict, fast.predict, fast.least, half_octave, nodes.itemsize)
+    return span >= _least_span(serial.predict, fast.predict, fast.least, half_octave, nodes.itemsize)
 
 
 @functools.lru_cache(maxsize=128)
