@@ -44,13 +44,13 @@ def streams_for(machine: Machine | None) -> int:
 
 
 def _cpus_lately() -> int:
-    """Return the number of usable CPUs."""
+    """Return the number of usable CPUs of a moment ago."""
     return _cpus(int(100 * time.monotonic()))
 
 
 @functools.lru_cache(maxsize=1)
 def _cpus(hundredth: int) -> int:
-    """Return the number of usable CPUs, kept for 10 ms because the system's call takes longer than a glance."""
+    """Return the number, kept for a hundredth of a second because the system's call takes longer than a glance."""
     return _cpus_of(frozenset(os.sched_getaffinity(0)), hundredth // 100)
 
 

@@ -234,7 +234,7 @@ def test_a_glance_shows_whether_most_links_leave_the_nearest_cache(width: int) -
         nodes = shuffled(n, width, run, window)
         assert (reach(nodes) > 0) == expected
         if expected:
-            assert abs(reach(nodes) - locality(nodes)[1]) < 1.5
+            assert abs(reach(nodes) - locality(nodes)[1]) < 0.5
     assert not reach(shuffled(5000, width, 0.0, 1.0))  # the whole list fits into a cache
 
 

@@ -38,9 +38,10 @@ about the 10 us that asking takes."""
 LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.2 x 5 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 FARTHEST = 27
-Predict = Callable[..., float]
+"""Largest distance of links that the models know, in doublings of a byte."""
 LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..{FARTHEST} real"}
 """Other inputs of the models, see `smp.kernels.lists.sampling.locality`."""
+Predict = Callable[..., float]
 
 
 @functools.cache
@@ -75,8 +76,9 @@ def rankings(streams: int) -> Library:
 def pays(library: Library, nodes: Nodes) -> bool:
     """Return True if "fast" on one stream is predicted to be faster than "serial", by a glance at a few links.
 
-    To ask the models takes 20 to 50 us if they are in no cache, which is much of the time of a short list.  So they are
-    asked once for each half of an octave of lengths, with lists of which all links go equally far.
+    To look at a list and to ask the models takes some 40 us if they are in no cache, which is much of the time of a
+    short list.  So the models are asked once for each half of an octave of lengths, about lists of which all links go
+    equally far.
     """
     span = reach(nodes)
     if not span:
