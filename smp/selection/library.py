@@ -110,6 +110,7 @@ class Library:
         self.models: dict[str, Model] = {}
         self.correct, self._recent = correct and is_on(), Recent()
         self._find: Callable[..., tuple[int, int, float, bool]] | None = None
+        self._names_of: dict[tuple[float, ...], str] = {}
         self._warned = False
         self._applies: dict[str, Callable[..., float]] = {}
 
@@ -135,7 +136,7 @@ class Library:
             condition = self._specification(each).condition
             binding = condition is not None and condition.names <= set(names)
             text = condition.python if condition is not None and binding else "1"
-            self.models, self._find = {}, None
+            self.models, self._find, self._names_of = {}, None, {}
             self._applies[each.name] = python_function("applies", names, text)
             self.implementations[each.name] = each
 
@@ -189,15 +190,24 @@ class Library:
                     f"no model of {specification.name}({', '.join(names)}) was given: calibrate the library again"
                 )
             found[specification.name.removeprefix(f"{self.name}/")] = model
-        self.models, self._find = found, None
+        self.models, self._find, self._names_of = found, None, {}
         self.forget()
         self.worth = 0.0 if self.guard is None else self.guard.default
 
     def choose(self, *inputs: float) -> str:
         """Return the name of the implementation to call; see `best`."""
+        return self._name(inputs, self._factors())
+
+    def remembered(self, *inputs: float) -> str:
+        """Return what `choose` returns if no call was recent, and remember it until there are other models."""
+        if (name := self._names_of.get(inputs)) is None:
+            name = self._names_of[inputs] = self._name(inputs, {})
+        return name
+
+    def _name(self, inputs: tuple[float, ...], factors: Mapping[str, float]) -> str:
         if not self.models:
             return self.rule(*inputs)
-        at = (self._find or self._compiled())(*inputs, self._factors())[0]
+        at = (self._find or self._compiled())(*inputs, factors)[0]
         return self.rule(*inputs) if at < 0 else self._names[at]
 
     def best(self, *inputs: float) -> Choice:

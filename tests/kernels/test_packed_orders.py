@@ -184,19 +184,19 @@ def test_auto_packs_and_takes_parts_for_few_distinct_keys(
 
     for name in ("argsort_packed", "partition"):
         noted(name)
-    rng, n = np.random.default_rng(0), fast.WORTH_PARTING
+    rng, n, worth = np.random.default_rng(0), fast.WORTH_PARTING, fast.WORTH_PACKING[np.dtype(dtype).itemsize]
     together = np.where(rng.random(n) < 0.1, 1, 10**9 + 64 * rng.integers(0, 9, n))  # nine share a cell
     for keys, way in (
         (rng.integers(0, 10**6, n), "argsort_packed"),
         (rng.integers(0, 16, n), "partition"),
         (rng.integers(0, 16, n - 1), "argsort_packed"),
         (together, "argsort_packed"),
-        (rng.integers(0, 9, fast.WORTH_PACKING), "argsort_packed"),
+        (rng.integers(0, 9, worth), "argsort_packed"),
     ):
         given = keys.astype(dtype)
         assert_order(argsort(given), given)
         assert taken == [way]
         taken.clear()
-    given = rng.integers(0, 9, fast.WORTH_PACKING - 1).astype(dtype)
+    given = rng.integers(0, 9, worth - 1).astype(dtype)
     assert_order(argsort(given), given)
     assert taken == []

@@ -21,7 +21,17 @@ from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
 from smp.kernels.sorting.programs import ProgramRequest
-from smp.kernels.sorting.sampling import AT_ONCE, FIRST, SOME, direction, figures, look
+from smp.kernels.sorting.sampling import (
+    AT_ONCE,
+    FIRST,
+    IN_ORDER,
+    SOME,
+    VARIED,
+    direction,
+    figures,
+    glance_at_variety,
+    look,
+)
 from smp.models.fit.model import Model
 from smp.models.fit.records import Quality
 from smp.models.fit.specification import Specification, expressions_of
@@ -150,6 +160,33 @@ def test_one_key_out_of_order_is_seen_wherever_it_is(last: int, way: int) -> Non
     keys[last] = keys[last - 1] - way
     assert direction(keys) == 0
     assert direction(np.append(np.arange(100.0), np.nan)) == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_glance_shows_whether_keys_vary(dtype: np.dtype[Any]) -> None:
+    rng, n = np.random.default_rng(0), 50_000
+    many, nearly = rng.permutation(n), np.arange(n)
+    nearly[:64] = nearly[64:128][::-1]
+    nearly[1000:2000] = rng.permutation(1000)
+    for keys, seen in (
+        (many, VARIED),
+        (np.arange(n), IN_ORDER),
+        (np.arange(n)[::-1], IN_ORDER),
+        (many // 1000, 0),  # 50 values
+        (np.repeat(many[:100], n // 100)[many], 0),  # of 100 values, which lie anywhere
+        (nearly, 0),
+        (n - nearly, 0),
+    ):
+        assert glance_at_variety(keys.astype(dtype)) == seen
+    if dtype.kind == "f":
+        assert glance_at_variety(np.where(many % 2, np.nan, many).astype(dtype)) == 0
+
+
+def test_equal_keys_are_seen_at_a_glance_as_often_as_it_is_said() -> None:
+    rng, times = np.random.default_rng(0), 4000
+    for values, share in ((64, 0.0005), (1024, 0.6)):
+        varied = sum(glance_at_variety(rng.integers(0, values, 3200)) == VARIED for _ in range(times)) / times
+        assert abs(varied - share) < 0.04
 
 
 @pytest.mark.parametrize(("bits", "counted"), [(15, True), (16, True), (17, False), (20, False)])
@@ -300,6 +337,30 @@ def test_argsort_runs_the_form_that_the_models_choose(
     assert ran == [asked]
     np.testing.assert_array_equal(np.sort(order), np.arange(len(keys)))
     np.testing.assert_array_equal(keys[order], np.sort(keys))
+
+
+def test_varied_keys_are_ordered_without_a_look(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
+    """The models are asked once for lengths in half an octave, as for a sample of different keys; new ones are noticed.
+
+    Keys of which some are equal are looked at, and so are keys of any layout.
+    """
+    two(monkeypatch)
+    library, rng = choice.argsort_library(np.dtype(np.int64), 2), np.random.default_rng(0)
+    varied, few = rng.permutation(LONG), rng.integers(0, 9, LONG)
+    for bits, way in ((16.9, ("packed", 2)), (18.0, ("packed", 1))):  # 256 different keys count as 17 bits
+        with_models(library, {"packed": f"n * (1 + (bits < {bits}))", "packed alone": "n * 1.5", "numpy": "n * 9"})
+        for keys in (varied, few, varied[: LONG - 999], np.repeat(varied, 2)[::2]):
+            np.testing.assert_array_equal(keys[argsort(keys)], np.sort(keys))
+        assert ran == [way, ("packed", 1), way, way]
+        ran.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(choice, "look", None)
+            patch.setattr(library, "_find", None)
+            patch.setattr(library, "_compiled", None)
+            np.testing.assert_array_equal(varied[argsort(varied)], np.sort(varied))
+            with pytest.raises(TypeError, match="not callable"):
+                argsort(few)
+        assert ran.pop() == way
 
 
 def test_statistics_from_the_look_decide_the_choice(

@@ -38,7 +38,8 @@ from .fast import (
 )
 from .keys import Keys
 from .orders.fast import WORTH_PACKING, WORTH_PARTING, WORTH_TWO, argsort_fast
-from .sampling import Figures, Look, figures, look
+from .parts import Numbers
+from .sampling import Figures, Look, figures, look, sample_of
 
 KINDS = ("int32", "int64", "float32", "float64")
 INPUTS = {
@@ -128,9 +129,9 @@ class Request:
         sort_fast(self.keys, out, streams, algorithm, self.seen.sample)
         return out
 
-    def argsort(self, algorithm: str, streams: int) -> Keys:
+    def argsort(self, algorithm: str, streams: int) -> Numbers:
         """Return the order that sorts the keys."""
-        return argsort_fast(self.keys, streams, algorithm, self.seen.sample)
+        return argsort_fast(self.keys, streams, algorithm, None if self._seen is None else self._seen.sample)
 
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
@@ -141,6 +142,37 @@ def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of argsort for keys of a type, with the models that are stored for it, if there are any."""
     return _argsort_library(_kind(dtype), streams)
+
+
+def order_by_models(library: Library, keys: Keys, varied: bool) -> Numbers:
+    """Return the order that sorts keys, by the form that the library's models choose.
+
+    To look at keys and to ask the models takes some 50 us if they are in no cache.  So for keys that are `VARIED`, the
+    models are asked once for each half of an octave of lengths, as if a look had found only different keys.
+
+    Parameters
+    ----------
+    library : Library
+        The `argsort_library` of the keys, with models.
+    keys : ndarray of shape (n,), n >= 1
+    varied : bool
+        Whether a glance has found the keys to be varied.
+    """
+    request = Request(keys)
+    if not varied:
+        order: Numbers = library(request)
+        return order
+    name = library.remembered(*_inputs_of_varied(int(2 * math.log2(len(keys)))))
+    found: Numbers = library.implementations[name].function(request)
+    return found
+
+
+@functools.cache
+def _inputs_of_varied(half_octave: int) -> tuple[float, ...]:
+    """Return the inputs of the models of argsort for keys that all differ, of lengths in half an octave."""
+    n = 2 ** ((half_octave + 0.5) / 2)
+    found = figures(np.arange(sample_of(int(n)), dtype=np.int64), int(n))
+    return n, found.bits, found.rare, 0.0, found.below, found.uneven
 
 
 def libraries(streams: int | None = None) -> list[Library]:
@@ -196,7 +228,7 @@ def _argsort_library(kind: str, streams: int) -> Library:
         INPUTS | UNEVEN,
         Request.inputs_of_order,
         setup=_setup(kind),
-        rule=functools.partial(_rule_of_argsort, streams),
+        rule=functools.partial(_rule_of_argsort, np.dtype(kind).itemsize, streams),
         points=45,
         loops={"n": "100..1e6 x 25"} | LOOPS,
         guard=Guard("n", WORTH_A_LOOK_FOR_ORDER / np.dtype(kind).itemsize),
@@ -248,9 +280,9 @@ def _rule_of_sort(
     return "halves" if n * octets < WORTH_PARTS else "partition"
 
 
-def _rule_of_argsort(streams: int, n: float, bits: float, *_: float) -> str:
+def _rule_of_argsort(octets: int, streams: int, n: float, bits: float, *_: float) -> str:
     """Return the algorithm that `argsort_fast` takes for "auto", as far as these numbers show it."""
-    if n < WORTH_PACKING:
+    if n < WORTH_PACKING[octets]:
         return "numpy"
     if n >= WORTH_PARTING and bits < LEAST_BITS:
         return "partition"

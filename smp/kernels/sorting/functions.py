@@ -27,14 +27,15 @@ from smp.errors import Unsupported
 from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
 from .by_vectors.in_place import CHUNK_BYTES
-from .choice import Request, argsort_library, sort_library
+from .choice import Request, argsort_library, order_by_models, sort_library
 from .counting import WIDEST, sort_by_counting
 from .fast import MOST_KEYS, WORTH_VECTORS, repeats, sort_fast, sort_short, streams_by_rule, worth_a_glance
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .orders.fast import WORTH_PACKING, argsort_fast
+from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import direction
+from .sampling import IN_ORDER, VARIED, direction, glance_at_variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -153,9 +154,10 @@ def argsort(
         "packed" sorts words, each of which holds a key's bits and its index.  "partition" moves keys and indices into
         parts, which NumPy orders; it is faster where few keys differ.
 
-        "auto" is "numpy" for few keys: without models, below 1536.  Keys that ascend or descend already have their
-        order at once.  For others, it chooses by models, as `sort` does.  Without models, it is "packed", or
-        "partition" if there are 2**18 keys or more and a sample has few distinct ones.
+        "auto" is "numpy" for few keys: below 1280 of four bytes, and below 1792 of eight.  Keys that ascend or descend
+        already have their order at once.  For others, it chooses by models, as `sort` does, but does not look at a
+        sample if 32 keys all differ.  Without models, it is "packed", or "partition" if there are 2**18 keys or more
+        and a sample has few distinct ones.
 
     Returns
     -------
@@ -179,21 +181,28 @@ def argsort(
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if algorithm == "auto" and threads is None and _is_taken_by_numpy(keys) and len(keys) < WORTH_PACKING:
+    if (
+        algorithm == "auto"
+        and threads is None
+        and _is_taken_by_numpy(keys)
+        and len(keys) < WORTH_PACKING[keys.itemsize]
+    ):
         return np.argsort(keys).astype(np.int64, copy=False)
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
-    if algorithm == "auto" and (way := direction(given)):
+    if algorithm != "auto":
+        return argsort_fast(given, threads or streams_for(machine), algorithm)
+    seen = glance_at_variety(given) if given.nbytes >= LEAST and is_plain(given) else IN_ORDER
+    if seen == IN_ORDER and (way := direction(given)):
         return np.arange(len(given), dtype=np.int64)[::way].copy()
-    if algorithm == "auto" and given.nbytes < LEAST:
+    if given.nbytes < LEAST:
         return argsort_fast(given, 1)
     streams = threads or streams_for(machine)
-    if algorithm == "auto" and len(given) <= MOST_KEYS:
+    if len(given) <= MOST_KEYS:
         library = argsort_library(given.dtype, streams)
         if library.models and len(given) >= library.worth:
-            order: NDArray[np.int64] = library(Request(given))
-            return order
-    return argsort_fast(given, streams, algorithm)
+            return order_by_models(library, given, seen == VARIED)
+    return argsort_fast(given, streams)
 
 
 def _is_short(keys: Keys, machine: Machine | None) -> bool:

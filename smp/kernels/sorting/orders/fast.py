@@ -16,8 +16,8 @@ from ..parts import CELLS, Numbers, Scale, count_cells, each_part, partition, sc
 from ..sampling import entropy, look
 from .packed import argsort_packed
 
-WORTH_PACKING = 1536
-"""Number of keys from which "auto" packs them."""
+WORTH_PACKING = {4: 1280, 8: 1792}
+"""Number of keys from which "auto" packs them, by the bytes of a key; NumPy takes longer for shorter ones."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" takes a second stream, and bytes of a word, of which three or more streams have at
 least `STREAM_BYTES` each."""
@@ -41,7 +41,7 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
         Some of the keys, ascending, if they have already been looked at.
     """
     if algorithm == "auto":
-        algorithm = "packed" if len(keys) >= WORTH_PACKING else "numpy"
+        algorithm = "packed" if len(keys) >= WORTH_PACKING[keys.itemsize] else "numpy"
         looks = WORTH_PARTING <= len(keys) <= MOST_KEYS
         streams = min(streams, max(1 + (len(keys) >= WORTH_TWO), WORD * len(keys) // STREAM_BYTES))
     else:
