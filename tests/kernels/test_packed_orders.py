@@ -1,5 +1,6 @@
 """The orders found by packed words: compared with NumPy, on keys that differ in any bits, in any layout."""
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from support.sampled import examples
 
+from smp.kernels.sorting import functions
 from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.functions import argsort
 from smp.kernels.sorting.keys import DTYPES, images, rule_of, unsigned
@@ -173,17 +175,18 @@ def test_auto_packs_and_takes_parts_for_few_distinct_keys(
 ) -> None:
     taken: list[str] = []
 
-    def noted(name: str) -> None:
-        function = getattr(fast, name)
+    def noted(module: ModuleType, name: str) -> None:
+        function = getattr(module, name)
 
         def call(*args: Any) -> Any:
             taken.append(name)
             return function(*args)
 
-        monkeypatch.setattr(fast, name, call)
+        monkeypatch.setattr(module, name, call)
 
-    for name in ("argsort_packed", "partition"):
-        noted(name)
+    noted(fast, "argsort_packed")
+    noted(fast, "partition")
+    noted(functions, "argsort_packed")
     rng, n, worth = np.random.default_rng(0), fast.WORTH_PARTING, fast.WORTH_PACKING[np.dtype(dtype).itemsize]
     together = np.where(rng.random(n) < 0.1, 1, 10**9 + 64 * rng.integers(0, 9, n))  # nine share a cell
     for keys, way in (

@@ -150,7 +150,7 @@ def asks(*_: object, **__: object) -> Any:
     raise Asked
 
 
-@pytest.mark.parametrize("worth", [40_000, 100_000])
+@pytest.mark.parametrize("worth", [70_000, 100_000])
 def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Library, "best", asks)
     monkeypatch.setattr(Library, "remembered", asks)

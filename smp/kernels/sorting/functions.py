@@ -32,15 +32,16 @@ from .counting import WIDEST, sort_by_counting
 from .fast import MOST_KEYS, WORTH_VECTORS, repeats, sort_fast, sort_short, streams_by_rule, worth_a_glance
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import WORTH_PACKING, argsort_fast
+from .orders.fast import WORTH_PACKING, WORTH_TWO, argsort_fast
+from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import IN_ORDER, VARIED, direction, glance_at_variety
+from .sampling import IN_ORDER, VARIED, direction, first_way, glance_at_variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
 LEAST = 1 << 16
-"""Bytes of keys below which one stream sorts or orders them by the rule, because to ask for models takes too long."""
+"""Bytes of keys below which one stream sorts them by the rule, because to ask for models takes too long."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -181,28 +182,24 @@ def argsort(
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if (
-        algorithm == "auto"
-        and threads is None
-        and _is_taken_by_numpy(keys)
-        and len(keys) < WORTH_PACKING[keys.itemsize]
-    ):
-        return np.argsort(keys).astype(np.int64, copy=False)
+    if algorithm == "auto" and threads is None and _is_taken_by_numpy(keys) and len(keys) < WORTH_TWO:
+        if len(keys) < WORTH_PACKING[keys.itemsize]:
+            return np.argsort(keys).astype(np.int64, copy=False)
+        if is_plain(keys) and not first_way(keys):
+            return argsort_packed(keys, 1)
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
     if algorithm != "auto":
         return argsort_fast(given, threads or streams_for(machine), algorithm)
-    seen = glance_at_variety(given) if given.nbytes >= LEAST and is_plain(given) else IN_ORDER
+    streams, asked = 1, None
+    if len(given) >= WORTH_TWO:
+        streams = threads or streams_for(machine)
+        library = argsort_library(given.dtype, streams)
+        asked = library if library.models and library.worth <= len(given) <= MOST_KEYS else None
+    seen = glance_at_variety(given) if asked and is_plain(given) else IN_ORDER
     if seen == IN_ORDER and (way := direction(given)):
         return np.arange(len(given), dtype=np.int64)[::way].copy()
-    if given.nbytes < LEAST:
-        return argsort_fast(given, 1)
-    streams = threads or streams_for(machine)
-    if len(given) <= MOST_KEYS:
-        library = argsort_library(given.dtype, streams)
-        if library.models and len(given) >= library.worth:
-            return order_by_models(library, given, seen == VARIED)
-    return argsort_fast(given, streams)
+    return order_by_models(asked, given, seen == VARIED) if asked else argsort_fast(given, streams)
 
 
 def _is_short(keys: Keys, machine: Machine | None) -> bool:

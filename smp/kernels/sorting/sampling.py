@@ -145,8 +145,10 @@ def direction(keys: Keys) -> int:
     Keys in no order take 0.5 us. Of keys that run one way, each takes 0.1 to 0.3 ns, until some do not.
     """
     way = int(first_way(keys if is_plain(keys) else native(keys[: SOME + 1])))
+    if not way:
+        return 0
     agrees: np.ufunc = np.greater_equal if way < 0 else np.less_equal
-    for start in range(SOME, (len(keys) - 1) if way else 0, AT_ONCE):
+    for start in range(SOME, len(keys) - 1, AT_ONCE):
         stop = min(start + AT_ONCE, len(keys) - 1)
         if not agrees(keys[start:stop], keys[start + 1 : stop + 1]).all():
             return 0

@@ -19,8 +19,8 @@ from .packed import argsort_packed
 WORTH_PACKING = {4: 1280, 8: 1792}
 """Number of keys from which "auto" packs them, by the bytes of a key; NumPy takes longer for shorter ones."""
 WORTH_TWO, WORD = 1 << 16, 8
-"""Number of keys from which "auto" takes a second stream, and bytes of a word, of which three or more streams have at
-least `STREAM_BYTES` each."""
+"""Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
+streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
 MOST_TOGETHER = 0.25
