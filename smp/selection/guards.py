@@ -6,6 +6,9 @@
 To look at the arguments of a call and to choose takes about 10 to 100 us, which a short call does not gain back.  The
 guard is the size at which the sum of the relative losses is least, over the points that were measured.  The times are
 predicted by the models, and the seconds of look and choice are measured.
+
+If recent calls correct the predictions (see `recent`), choices gain more on a busy computer than the models can say.
+So the models are then asked at the latest from the size on at which look and choice take a hundredth of a call.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ from ..models.fit.expressions import Expression
 from .library import Library
 from .trial import arguments_of, random_cases
 
+SMALL = 0.01
+"""Share of a call that look and choice may take, for predictions to be corrected by recent calls."""
+GLANCE = 0.25
+"""Time of a glance and of a remembered choice, over that of look and choice."""
 CASES, TIMES = 8, 3
 """Number of random calls in which look and choice are timed, and of timings of each, of which the least counts."""
 
@@ -46,13 +53,36 @@ def determined(library: Library, seed: int = 1) -> float:
         raise ValueError(f"the library {library.name} has no guard")
     library.forget()  # the models decide alone
     inputs = _measured(library)
-    sizes = Expression(guard.size, list(library.inputs)).of(dict(zip(library.inputs, inputs.T, strict=True)))
+    names, columns = list(library.inputs), dict(zip(library.inputs, inputs.T, strict=True))
+    sizes, spared = Expression(guard.size, names).of(columns), Expression(guard.spared, names).of(columns)
     costs = choice_seconds(library, np.random.default_rng(seed))
     plain, best = np.array([_predicted(library, guard.plain, row) for row in inputs.tolist()]).reshape(-1, 2).T
     usable = np.isfinite(plain) & np.isfinite(best) & (plain > 0) & (best > 0)
     at, spent = np.array(sorted(costs)).T
-    chosen = best + np.interp(np.log(np.maximum(sizes, 1)), np.log(np.maximum(at, 1)), spent)
-    return threshold(sizes[usable], plain[usable], chosen[usable], guard.default)
+    costs_here = np.interp(np.log(np.maximum(sizes, 1)), np.log(np.maximum(at, 1)), spent)
+    costs_here[spared != 0] *= GLANCE
+    sizes, plain, best, costs_here = (values[usable] for values in (sizes, plain, best, costs_here))
+    found = threshold(sizes, plain, best + costs_here, guard.default)
+    return min(found, cheap_from(sizes, costs_here / best)) if library.correct else found
+
+
+def cheap_from(sizes: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+    """Return the size from which on look and choice take at most `SMALL` of the time of a call, on average.
+
+    Parameters
+    ----------
+    sizes, shares : ndarray (n,)
+        Sizes of calls, and the share of look and choice in the time of each.
+
+    Returns
+    -------
+    float
+        Infinity if the average over all larger sizes is above `SMALL` everywhere.
+    """
+    order = np.argsort(sizes, kind="stable")
+    means = np.cumsum(shares[order][::-1])[::-1] / np.arange(len(sizes), 0, -1)
+    cheap = sizes[order][means <= SMALL]
+    return float(cheap[0]) if len(cheap) else math.inf
 
 
 def threshold(

@@ -132,8 +132,11 @@ class Guard:
         Size from which the models are asked, if a calibration has not determined it.
     plain : str, optional
         Name of the implementation that is called below; by default the one that the library's rule names.
+    spared : str, optional
+        Condition on the inputs under which callers need only a glance at the arguments; see `Library.remembered`.
     """
 
     size: str
     default: float
     plain: str | None = None
+    spared: str = "0"

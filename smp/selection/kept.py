@@ -113,7 +113,7 @@ def read(file: Path) -> dict[str, Any]:
         If the file is missing, damaged, or of another format or version. The message says what is wrong, and where.
     """
     from .._computer import documents  # Pydantic takes a while to import, and kernels without kept models do without
-    from .models_layout import CalibrationLayout
+    from .layouts import CalibrationLayout
 
     data = documents.read(file, ModelError, "a calibration", REDO)
     if not isinstance(data, dict) or data.get("format") != FORMAT:

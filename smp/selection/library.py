@@ -20,17 +20,16 @@ from time import perf_counter
 from typing import Any
 
 from ..errors import ModelError
-from ..models.fit.expressions import compiled_function, python_function
+from ..models.fit.expressions import python_function
 from ..models.fit.inputs import parsed
 from ..models.fit.model import Model
 from ..models.fit.specification import Specification
-from .edges import ExtrapolationWarning, at_edges, grows, growth, outside
+from .compiled import UNDEFINED, Find, compiled_choice
+from .edges import ExtrapolationWarning, at_edges, growth, outside
 from .implementation import Choice, Guard, Implementation, Parameter
 from .recent import Recent, is_on
 
 FORMAT, VERSION = "smp-library", 1
-_UNDEFINED = (ArithmeticError, ValueError)
-"""Errors of a model whose terms are not defined for some inputs, such as the logarithm of zero."""
 
 
 class Library:
@@ -109,8 +108,8 @@ class Library:
         self.implementations: dict[str, Implementation] = {}
         self.models: dict[str, Model] = {}
         self.correct, self._recent = correct and is_on(), Recent()
-        self._find: Callable[..., tuple[int, int, float, bool]] | None = None
-        self._names_of: dict[tuple[float, ...], str] = {}
+        self._find: Find | None = None
+        self._known: dict[tuple[float, ...], list[Choice]] = {}
         self._warned = False
         self._applies: dict[str, Callable[..., float]] = {}
 
@@ -136,7 +135,7 @@ class Library:
             condition = self._specification(each).condition
             binding = condition is not None and condition.names <= set(names)
             text = condition.python if condition is not None and binding else "1"
-            self.models, self._find, self._names_of = {}, None, {}
+            self.models, self._find, self._known = {}, None, {}
             self._applies[each.name] = python_function("applies", names, text)
             self.implementations[each.name] = each
 
@@ -190,24 +189,15 @@ class Library:
                     f"no model of {specification.name}({', '.join(names)}) was given: calibrate the library again"
                 )
             found[specification.name.removeprefix(f"{self.name}/")] = model
-        self.models, self._find, self._names_of = found, None, {}
+        self.models, self._find, self._known = found, None, {}
         self.forget()
         self.worth = 0.0 if self.guard is None else self.guard.default
 
     def choose(self, *inputs: float) -> str:
         """Return the name of the implementation to call; see `best`."""
-        return self._name(inputs, self._factors())
-
-    def remembered(self, *inputs: float) -> str:
-        """Return what `choose` returns if no call was recent, and remember it until there are other models."""
-        if (name := self._names_of.get(inputs)) is None:
-            name = self._names_of[inputs] = self._name(inputs, {})
-        return name
-
-    def _name(self, inputs: tuple[float, ...], factors: Mapping[str, float]) -> str:
         if not self.models:
             return self.rule(*inputs)
-        at = (self._find or self._compiled())(*inputs, factors)[0]
+        at = (self._find or self._compiled())(*inputs, self._factors())[0]
         return self.rule(*inputs) if at < 0 else self._names[at]
 
     def best(self, *inputs: float) -> Choice:
@@ -265,9 +255,25 @@ class Library:
                 own = {} if parameter is None else {parameter.name: parameter.best(model.predict, held)}
                 factor = growth(model.predict, self.ranges, inputs, own) if text else 1.0
                 made[name] = Choice(name, own, model.predict(*held, *own.values()) * factor, text)
-            except _UNDEFINED:
+            except UNDEFINED:
                 made[name] = Choice(name, {}, math.nan)
         return made
+
+    def remembered(self, *inputs: float) -> Choice:
+        """Return what `best` returns, by predictions that are remembered for the same inputs until there are others."""
+        known = self._known.get(inputs)
+        if known is None:
+            usable = [each for each in self.predictions(*inputs).values() if self._is_usable(each)]
+            known = self._known[inputs] = sorted(usable, key=lambda each: each.seconds)
+        if not known or known[0].outside:
+            return self.best(*inputs)
+        if not (factors := self._factors()):
+            return known[0]
+        best = min(known, key=lambda each: each.seconds * factors.get(each.name, 1.0))
+        return Choice(best.name, best.keywords, best.seconds * factors.get(best.name, 1.0), "", factors)
+
+    def _is_usable(self, prediction: Choice) -> bool:
+        return self.models[prediction.name].least < prediction.seconds < math.inf
 
     def held(self, *inputs: float) -> list[float]:
         """Return the inputs for the models: values outside their ranges are moved to the nearer end."""
@@ -311,13 +317,16 @@ class Library:
         found: tuple[int, int, float, bool] = -1, 0, math.inf, True
         for k, (name, each) in enumerate(self.predictions(*inputs).items()):
             seconds = each.seconds * factors.get(name, 1.0)
-            if self.models[name].least < each.seconds and seconds < found[2]:
+            if self._is_usable(each) and seconds < found[2]:
                 found = k, next(iter(each.keywords.values()), 0), seconds, True
         return found
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the implementation that is predicted to be the fastest."""
-        chosen = self.best(*self.of(*arguments))
+        return self.call(self.best(*self.of(*arguments)), *arguments)
+
+    def call(self, chosen: Choice, *arguments: Any) -> Any:
+        """Call a chosen implementation, and note the time that it takes."""
         began = perf_counter()
         made = self.implementations[chosen.name].function(*arguments, **chosen.keywords)
         self.note(chosen, perf_counter() - began)
@@ -331,44 +340,9 @@ class Library:
         told = dict(zip(self.inputs, inputs, strict=True))
         raise ModelError(f"no implementation of {self.name} applies to {told}: add one that does")
 
-    def _compiled(self) -> Callable[..., tuple[int, int, float, bool]]:
-        """Compile a function of the inputs and factors that finds the implementation with the smallest prediction.
-
-        It returns the implementation's index, or -1 if there is none, its parameter's value, its predicted time, and
-        whether an input lies outside its range.  Conditions are evaluated on the inputs as they are, and models on the
-        inputs moved into their ranges; sizes above their ranges are left to `_beyond`.  A model with a term that is not
-        defined there, such as the logarithm of zero, predicts nothing.
-        """
-        names = [each.name for each in self.ranges]
-        given, space = ", ".join(names), dict[str, Any](_undefined=_UNDEFINED)
-        asked, tried = list[str](), list[str]()
-        for k, (name, model) in enumerate(self.models.items()):
-            made, value = [f"_t = {model.body}"], "0"
-            if (parameter := self.implementations[name].parameter) is not None:
-                space[f"_best_{k}"], space[f"_predict_{k}"] = parameter.best, model.predict
-                made.insert(0, f"{parameter.name} = _best_{k}(_predict_{k}, ({given},))")
-                value = parameter.name
-            made.append(f"_c = _t * _factors.get({name!r}, 1.0) if _factors else _t")
-            made.append(f"if {model.least!r} < _t and _c < _least: _at, _value, _least = {k}, {value}, _c")
-            made = ["try:", *(f"    {line}" for line in made), "except _undefined: pass"]
-            if self.implementations[name].when:
-                space[f"_applies_{k}"] = self._applies[name]
-                asked.append(f"_may_{k} = _applies_{k}({given})")
-                made = [f"if _may_{k}:", *(f"    {line}" for line in made)]
-            tried += made
-        sizes = [f"{each.name} > {each.high!r}" for each in self.ranges if grows(each)]
-        beyond = [f"if {' or '.join(sizes)}: return _beyond(({given},), _factors)"] if sizes else []
-        held = [f"if {each.name} < {each.low!r}: {each.name}, _outside = {each.low!r}, True" for each in self.ranges]
-        held += [
-            f"if {each.name} > {each.high!r}: {each.name}, _outside = {each.high!r}, True"
-            for each in self.ranges
-            if not grows(each)
-        ]
-        space["_beyond"] = self._beyond
-        start = "_at, _value, _least = -1, 0, inf"
-        lines = [*beyond, *asked, "_outside = False", *held, start, *tried, "return _at, _value, _least, _outside"]
+    def _compiled(self) -> Find:
         self._names = list(self.models)
-        self._find = compiled_function("find", [*names, "_factors"], "\n    ".join(lines), space)
+        self._find = compiled_choice(self.ranges, self.models, self.implementations, self._applies, self._beyond)
         return self._find
 
     def to_json(self, samples: bool = False) -> dict[str, Any]:

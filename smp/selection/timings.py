@@ -258,7 +258,7 @@ def take_up(series: Sequence[Series], file: Path) -> None:
     if not file.exists():
         return
     from .._computer import documents  # Pydantic takes a while to import, and a new calibration does not need it
-    from .timings_layout import TimingsLayout
+    from .layouts import TimingsLayout
 
     try:
         data = documents.read(file, ModelError, "a file of timings", REMEDY)

@@ -14,6 +14,7 @@ from support.sampled import examples
 import smp
 from smp.kernels.sorting import choice, forms, functions, programs
 from smp.kernels.sorting import fast as fast_sorting
+from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.choice import Request
 from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
@@ -22,15 +23,14 @@ from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
 from smp.kernels.sorting.programs import ProgramRequest
 from smp.kernels.sorting.sampling import (
+    ALL_DIFFER,
     AT_ONCE,
     FIRST,
-    IN_ORDER,
     SOME,
-    VARIED,
     direction,
     figures,
-    glance_at_variety,
     look,
+    variety,
 )
 from smp.models.fit.model import Model
 from smp.models.fit.records import Quality
@@ -163,30 +163,40 @@ def test_one_key_out_of_order_is_seen_wherever_it_is(last: int, way: int) -> Non
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_a_glance_shows_whether_keys_vary(dtype: np.dtype[Any]) -> None:
+def test_a_glance_shows_how_many_keys_differ(dtype: np.dtype[Any]) -> None:
     rng, n = np.random.default_rng(0), 50_000
-    many, nearly = rng.permutation(n), np.arange(n)
-    nearly[:64] = nearly[64:128][::-1]
-    nearly[1000:2000] = rng.permutation(1000)
-    for keys, seen in (
-        (many, VARIED),
-        (np.arange(n), IN_ORDER),
-        (np.arange(n)[::-1], IN_ORDER),
-        (many // 1000, 0),  # 50 values
-        (np.repeat(many[:100], n // 100)[many], 0),  # of 100 values, which lie anywhere
-        (nearly, 0),
-        (n - nearly, 0),
-    ):
-        assert glance_at_variety(keys.astype(dtype)) == seen
-    if dtype.kind == "f":
-        assert glance_at_variety(np.where(many % 2, np.nan, many).astype(dtype)) == 0
+    for bits in (*range(ALL_DIFFER), 14, 17):
+        different = 1000 * rng.permutation(1 << bits)
+        seen = [variety(different[rng.integers(0, 1 << bits, n)].astype(dtype)) for _ in range(100)]
+        found = [each.bits for each in seen if each]
+        assert len(found) > 90 or bits == 0
+        if bits:
+            assert np.mean(found) == pytest.approx(min(bits, ALL_DIFFER), abs=0.75)
+    assert variety(rng.permutation(n).astype(dtype)) is not None
 
 
-def test_equal_keys_are_seen_at_a_glance_as_often_as_it_is_said() -> None:
-    rng, times = np.random.default_rng(0), 4000
-    for values, share in ((64, 0.0005), (1024, 0.6)):
-        varied = sum(glance_at_variety(rng.integers(0, values, 3200)) == VARIED for _ in range(times)) / times
-        assert abs(varied - share) < 0.04
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_glance_shows_nothing_of_keys_that_may_run_one_way(dtype: np.dtype[Any], way: int) -> None:
+    rng, n = np.random.default_rng(0), 50_000
+    nearly, runs = np.arange(n), np.repeat(rng.permutation(50), n // 50)
+    nearly[rng.integers(0, n, n // 100)] = n
+    nearly[: FIRST + 1] = rng.permutation(FIRST + 1)
+    first = rng.permutation(n)
+    first[: FIRST + 1] = np.arange(FIRST + 1)
+    for keys in (np.arange(n), nearly, runs, first, np.zeros(n, int), np.arange(2), np.zeros(1, int)):
+        assert variety((keys if way > 0 else n - keys).astype(dtype)) is None
+    assert variety(first[FIRST + 1 :].astype(dtype)) is not None
+    assert variety(np.zeros(0, dtype)) is None
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d.kind != "f"], ids=str)
+def test_a_glance_shows_the_range_of_integers(dtype: np.dtype[Any]) -> None:
+    limits, rng = np.iinfo(dtype), np.random.default_rng(0)
+    for low, high in ((limits.min, limits.max), (limits.max - 999, limits.max), (limits.min, limits.min + 999)):
+        seen = variety(rng.integers(low, high, 10_000, dtype, endpoint=True))
+        assert seen is not None
+        assert (high - low) * 0.8 < seen.width <= high - low
 
 
 @pytest.mark.parametrize(("bits", "counted"), [(15, True), (16, True), (17, False), (20, False)])
@@ -339,28 +349,98 @@ def test_argsort_runs_the_form_that_the_models_choose(
     np.testing.assert_array_equal(keys[order], np.sort(keys))
 
 
-def test_varied_keys_are_ordered_without_a_look(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
-    """The models are asked once for lengths in half an octave, as for a sample of different keys; new ones are noticed.
+@pytest.mark.parametrize("function", [sort, argsort])
+def test_keys_that_run_no_way_get_no_look(
+    function: Any, monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
+) -> None:
+    """The models are asked once for lengths in an eighth of an octave and a number of different keys.
 
-    Keys of which some are equal are looked at, and so are keys of any layout.
+    New models are noticed.  Keys of any layout are looked at, and so are keys to order of which few differ.
     """
     two(monkeypatch)
-    library, rng = choice.argsort_library(np.dtype(np.int64), 2), np.random.default_rng(0)
-    varied, few = rng.permutation(LONG), rng.integers(0, 9, LONG)
-    for bits, way in ((16.9, ("packed", 2)), (18.0, ("packed", 1))):  # 256 different keys count as 17 bits
-        with_models(library, {"packed": f"n * (1 + (bits < {bits}))", "packed alone": "n * 1.5", "numpy": "n * 9"})
-        for keys in (varied, few, varied[: LONG - 999], np.repeat(varied, 2)[::2]):
-            np.testing.assert_array_equal(keys[argsort(keys)], np.sort(keys))
-        assert ran == [way, ("packed", 1), way, way]
-        ran.clear()
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
+    library = (choice.sort_library if function is sort else choice.argsort_library)(np.dtype(np.int64), 2)
+    names = ("vectors", "vectors alone") if function is sort else ("packed", "packed alone")
+    algorithm, rng = names[0], np.random.default_rng(0)
+    varied, few = rng.permutation(LONG * 17 // 16) << 32, rng.integers(0, 9, LONG * 17 // 16) << 32
+
+    def called(keys: Array) -> tuple[str, int]:
+        made = function(keys)
+        np.testing.assert_array_equal(made if function is sort else keys[made], np.sort(keys))
+        return ran.pop()
+
+    for bits, streams in ((16.9, 2), (18.0, 1)):  # 256 different keys count as 17 bits
+        terms = dict(zip(names, (f"n * (1 + (bits < {bits}))", "n * 1.5"), strict=True))
+        with_models(library, terms | {"numpy": "n * 9", "counting": "n * 9", "partition": "n * 9"})
+        library.worth = 0
+        assert called(varied) == (algorithm, streams)
+        assert called(few) == (algorithm, 1)
         with monkeypatch.context() as patch:
             patch.setattr(choice, "look", None)
-            patch.setattr(library, "_find", None)
-            patch.setattr(library, "_compiled", None)
-            np.testing.assert_array_equal(varied[argsort(varied)], np.sort(varied))
+            patch.setattr(Library, "best", None)
+            patch.setattr(Library, "predictions", None)
+            assert called(varied[:LONG]) == (algorithm, streams)
+            if function is sort:
+                assert called(few[:LONG]) == (algorithm, 1)
+            else:
+                with pytest.raises(TypeError, match="not callable"):
+                    argsort(few[:LONG])
             with pytest.raises(TypeError, match="not callable"):
-                argsort(few)
-        assert ran.pop() == way
+                function(np.repeat(varied, 2)[::2])
+            with pytest.raises(TypeError, match="not callable"):
+                function(varied[: LONG // 2])  # half as many
+        assert called(np.repeat(varied, 2)[::2]) == (algorithm, streams)
+
+
+@pytest.mark.parametrize(("n", "values", "asked"), [(300_000, 70_000, 0), (300_000, 90_000, 1), (600_000, 900, 1)])
+def test_integers_of_a_narrow_range_are_counted_at_a_glance_or_looked_at(
+    n: int, values: int, asked: int, monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
+) -> None:
+    """With four integers to a value and less than half a million of them, it is not worth while to look at them."""
+    two(monkeypatch)
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
+    library = with_models(choice.sort_library(np.dtype(np.int32), 2), {"counting": "n", "vectors": "2 * n"})
+    library.worth = 0
+    looked = list[Array]()
+    monkeypatch.setattr(choice, "look", lambda keys: looked.append(keys) or look(keys))
+    keys = np.random.default_rng(0).integers(0, values, n, np.int32) - 1000
+    for each in (keys, keys + np.int32(7)):
+        np.testing.assert_array_equal(sort(each), np.sort(each))
+    assert ran == [("counting", 2)] * 2 * asked
+    assert len(looked) == 2 * asked
+
+
+def test_a_remembered_choice_is_corrected_by_recent_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
+    library = with_models(choice.sort_library(np.dtype(np.float64), 2), {"vectors": "n", "vectors alone": "n * 1.5"})
+    inputs = choice._inputs_of(library, ALL_DIFFER, 160)
+    first = library.remembered(*inputs)
+    assert (first.name, first.seconds, first.factors) == ("vectors", pytest.approx(1e-9 * inputs[0]), {})
+    library.correct = True
+    for _ in range(5):
+        library.note(first, 2 * first.seconds)
+    then = library.remembered(*inputs)
+    assert then.name == "vectors alone"
+    assert then.seconds == pytest.approx(1.5 * first.seconds)
+    assert then.factors["vectors"] > 1.5
+    assert library.best(*inputs).seconds == pytest.approx(then.seconds)
+    library.note(then, then.seconds)  # not divided by the factor of the other
+    for _ in range(3):
+        library.note(then, 4 * then.seconds)
+    assert library.remembered(*inputs).name == "vectors"
+    assert library.remembered(*inputs).seconds > first.seconds
+
+
+@pytest.mark.parametrize("bits", range(ALL_DIFFER + 1))
+@pytest.mark.parametrize("n", [70_000, 1_000_000])
+def test_the_inputs_of_a_variety_are_those_of_such_keys(bits: int, n: int) -> None:
+    library = choice.sort_library(np.dtype(np.int64), 2)
+    keys = np.random.default_rng(0).integers(0, 1 << (bits if bits < ALL_DIFFER else 60), n) << 3
+    seen, made = Request(keys).inputs(), choice._inputs_of(library, bits, int(8 * math.log2(n)))
+    assert 2**-0.125 <= made[0] / n < 2**0.125
+    np.testing.assert_allclose(made[1:4], seen[1:4], atol=2.5 if bits == ALL_DIFFER else 0.35)
+    assert made[4] == pytest.approx(seen[4], abs=0.5**bits + 0.01)
+    assert made[5] == 2.0**64
 
 
 def test_statistics_from_the_look_decide_the_choice(
@@ -408,7 +488,7 @@ def test_without_models_sort_follows_the_rule(monkeypatch: pytest.MonkeyPatch, r
     for name, change in {
         "numpy": {"n": 3e5},
         "partition": {"n": 4e6},
-        "counting alone": {"width": 2e5},
+        "counting alone": {"width": 1e5, "n": 5e5},
         "counting": {"width": 2e5, "n": 2e6},
     }.items():
         assert rule(*(spread | change).values()) == name

@@ -25,9 +25,11 @@ from smp.selection.implementation import Guard, Implementation
 from smp.selection.library import Library
 
 
-def library_of(steep: float, guard: Guard | None = None) -> Library:
+def library_of(steep: float, guard: Guard | None = None, correct: bool = False) -> Library:
     """Return a library: ``plain`` takes 1 ns an element, ``steep`` 1 us and so many ns an element."""
-    made = Library("two", {"n": "10..1e6 x 30"}, lambda n: (n,), guard=guard or Guard("n", 5000.0, "plain"))
+    made = Library(
+        "two", {"n": "10..1e6 x 30"}, lambda n: (n,), guard=guard or Guard("n", 5000.0, "plain"), correct=correct
+    )
     made.add(
         Implementation("plain", lambda n: 1e-9 * n, ["n"]),
         Implementation("steep", lambda n: 1e-6 + steep * 1e-9 * n, ["n"]),
@@ -37,10 +39,10 @@ def library_of(steep: float, guard: Guard | None = None) -> Library:
 
 @pytest.fixture
 def calibrated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Library]:
-    def made(steep: float, choice_s: float, guard: Guard | None = None) -> Library:
+    def made(steep: float, choice_s: float, guard: Guard | None = None, correct: bool = False) -> Library:
         monkeypatch.setattr(timings, "timed", lambda call: call())
         monkeypatch.setattr(guards, "choice_seconds", lambda library, rng: [(10.0, choice_s), (1e6, choice_s)])
-        return smp.calibrate(library_of(steep, guard), verification=5)
+        return smp.calibrate(library_of(steep, guard, correct), verification=5)
 
     return made
 
@@ -62,6 +64,22 @@ def test_a_choice_that_never_pays_is_never_made(calibrated: Callable[..., Librar
     assert again.worth == 5000
     again.use_json(data)
     assert again.worth == math.inf
+
+
+def test_the_models_are_asked_to_correct_them_where_that_costs_little(calibrated: Callable[..., Library]) -> None:
+    """The plain one is always faster here, but on a busy computer it might not be: from 1 us of 100 us on."""
+    assert calibrated(2.0, 1e-6, correct=True).worth == pytest.approx(50_000, rel=0.6)
+    assert calibrated(2.0, 1e-8, correct=True).worth < 1000
+    assert calibrated(2.0, 1e-3, correct=True).worth == math.inf
+    assert calibrated(0.5, 9e-6, correct=True).worth == calibrated(0.5, 9e-6).worth
+
+
+def test_look_and_choice_cost_less_where_a_glance_suffices(calibrated: Callable[..., Library]) -> None:
+    def worth(spared: str) -> float:
+        return calibrated(0.5, 99e-6, Guard("n", 5000.0, "plain", spared)).worth
+
+    assert worth("0") == calibrated(0.5, 99e-6).worth == worth("n < 100")
+    assert worth("1") == worth("n > 0") == calibrated(0.5, guards.GLANCE * 99e-6).worth < worth("0")
 
 
 def test_the_guard_is_stored_with_the_models(calibrated: Callable[..., Library], tmp_path: Path) -> None:

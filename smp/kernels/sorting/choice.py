@@ -2,6 +2,7 @@
 
     keys  --look-->  n, bits, rare, order, below, width  --models-->  numpy, counting, vectors
                                                                       where vectors are slower: halves, partition
+    keys  --glance-->  bits  --remembered predictions-->  the same    if they do not run one way, and are not counted
 
 There is one library for each size and kind of keys and each number of streams.  Unsigned integers share the library of
 signed ones.
@@ -26,6 +27,8 @@ from .by_vectors.in_place import CHUNK_BYTES
 from .counting import WIDEST, range_around
 from .data import LOOPS, sort_data
 from .fast import (
+    BYTES_A_COUNTER,
+    FEW_BITS,
     KEYS_TO_COUNT,
     LEAST_BITS,
     WORTH_HALVING,
@@ -37,9 +40,9 @@ from .fast import (
     worth_a_glance,
 )
 from .keys import Keys
-from .orders.fast import WORTH_PACKING, WORTH_PARTING, WORTH_TWO, argsort_fast
+from .orders.fast import MANY_BITS, WORTH_PACKING, WORTH_PARTING, WORTH_TWO, argsort_fast
 from .parts import Numbers
-from .sampling import Figures, Look, figures, look, sample_of
+from .sampling import ALL_DIFFER, Figures, Look, Variety, figures, look, sample_of
 
 KINDS = ("int32", "int64", "float32", "float64")
 INPUTS = {
@@ -73,6 +76,10 @@ COUNTS = [
 """Terms of counting: keys, counters, and runs of equal keys, long and short.  The next two are for one key that is
 counted again and again, where each count waits for the one before.  The last is for counters beyond the nearest
 cache."""
+UNORDERED = "order < 0.6"
+"""Condition of keys to sort at which a glance is enough, but for integers that may be counted."""
+MANY = f"{UNORDERED} and bits > {MANY_BITS}"
+"""Condition of keys to order at which a glance is enough."""
 WORTH_A_LOOK, WORTH_A_LOOK_FOR_ORDER = 1 << 21, 1 << 20
 """Bytes of keys from which a look at them costs little, compared with sort and with argsort, if this machine is not
 calibrated."""
@@ -126,12 +133,16 @@ class Request:
     def sort(self, algorithm: str, streams: int) -> Keys:
         """Sort the keys and return the array that holds the result."""
         out = np.empty(len(self.keys), self.keys.dtype.newbyteorder("=")) if self.out is None else self.out
-        sort_fast(self.keys, out, streams, algorithm, self.seen.sample)
+        sort_fast(self.keys, out, streams, algorithm, self._sample)
         return out
 
     def argsort(self, algorithm: str, streams: int) -> Numbers:
         """Return the order that sorts the keys."""
-        return argsort_fast(self.keys, streams, algorithm, None if self._seen is None else self._seen.sample)
+        return argsort_fast(self.keys, streams, algorithm, self._sample)
+
+    @property
+    def _sample(self) -> Keys | None:
+        return None if self._seen is None else self._seen.sample
 
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
@@ -144,35 +155,38 @@ def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
     return _argsort_library(_kind(dtype), streams)
 
 
-def order_by_models(library: Library, keys: Keys, varied: bool) -> Numbers:
-    """Return the order that sorts keys, by the form that the library's models choose.
+def by_models(library: Library, request: Request, seen: Variety | None) -> Any:
+    """Sort or order keys by the form that the library's models choose, and return its result.
 
-    To look at keys and to ask the models takes some 50 us if they are in no cache.  So for keys that are `VARIED`, the
-    models are asked once for each half of an octave of lengths, as if a look had found only different keys.
+    To look at keys and to ask the models takes 50 to 150 us if they are in no cache.  So the predictions for keys that
+    do not run one way are remembered, for each eighth of an octave of lengths and each `Variety.bits`.  They are those
+    for that number of equally frequent keys.
 
     Parameters
     ----------
     library : Library
-        The `argsort_library` of the keys, with models.
-    keys : ndarray of shape (n,), n >= 1
-    varied : bool
-        Whether a glance has found the keys to be varied.
+        A library of the keys, with models.
+    request : Request
+    seen : Variety or None
+        Results of a glance; with None, the keys are looked at.  This is necessary to sort integers that may be counted,
+        to sort anything where vectors do not beat NumPy, and to order keys of which few differ, because more counts
+        there than how many differ.
     """
-    request = Request(keys)
-    if not varied:
-        order: Numbers = library(request)
-        return order
-    name = library.remembered(*_inputs_of_varied(int(2 * math.log2(len(keys)))))
-    found: Numbers = library.implementations[name].function(request)
-    return found
+    if seen is None:
+        return library(request)
+    inputs = _inputs_of(library, seen.bits, int(8 * math.log2(len(request.keys))))
+    return library.call(library.remembered(*inputs), request)
 
 
-@functools.cache
-def _inputs_of_varied(half_octave: int) -> tuple[float, ...]:
-    """Return the inputs of the models of argsort for keys that all differ, of lengths in half an octave."""
-    n = 2 ** ((half_octave + 0.5) / 2)
-    found = figures(np.arange(sample_of(int(n)), dtype=np.int64), int(n))
-    return n, found.bits, found.rare, 0.0, found.below, found.uneven
+@functools.lru_cache(maxsize=1024)
+def _inputs_of(library: Library, bits: int, eighth: int) -> tuple[float, ...]:
+    """Return the inputs of models for keys of some variety in a wide range, of lengths in an eighth of an octave."""
+    n = int(2 ** ((eighth + 0.5) / 8))
+    count, rng = sample_of(n), np.random.default_rng(0)
+    found = figures(np.arange(count) if bits == ALL_DIFFER else np.sort(rng.integers(0, 1 << bits, count)), n)
+    order = 0.0 if bits == ALL_DIFFER else 2.0**-bits
+    values = found._asdict() | {"n": float(n), "order": order, "width": 2.0**64}
+    return tuple(values[name] for name in library.inputs)
 
 
 def libraries(streams: int | None = None) -> list[Library]:
@@ -198,7 +212,7 @@ def _sort_library(kind: str, streams: int, by_vectors: bool) -> Library:
         rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors),
         points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
-        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize),
+        guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, spared=_spared(np.dtype(kind)) if by_vectors else "0"),
     )
 
     def add(name: str, algorithm: str, threads: int, terms: list[str], when: str = "") -> None:
@@ -231,7 +245,9 @@ def _argsort_library(kind: str, streams: int) -> Library:
         rule=functools.partial(_rule_of_argsort, np.dtype(kind).itemsize, streams),
         points=45,
         loops={"n": "100..1e6 x 25"} | LOOPS,
-        guard=Guard("n", WORTH_A_LOOK_FOR_ORDER / np.dtype(kind).itemsize),
+        guard=Guard(
+            "n", WORTH_A_LOOK_FOR_ORDER / np.dtype(kind).itemsize, spared=f"{UNORDERED} and bits > {MANY_BITS}"
+        ),
         correct=False,  # implementations order equal keys differently, and a call that is repeated gives the same order
     )
 
@@ -245,6 +261,14 @@ def _argsort_library(kind: str, streams: int) -> Library:
         add("packed", "packed", streams, PACKED, f"n >= {WORTH_TWO}")
     add("partition", "partition", streams, PARTS, f"n >= {WORTH_TWO} and bits >= 1")
     return recalled(made)
+
+
+def _spared(dtype: np.dtype[Any]) -> str:
+    """Return the condition of keys to sort by vectors that need only a glance."""
+    if dtype.kind == "f":
+        return UNORDERED
+    counted = f"width < n * {dtype.itemsize / BYTES_A_COUNTER} and n < {2 * KEYS_TO_COUNT}"
+    return f"{UNORDERED} and (width > n or width >= {WIDEST} or bits <= {FEW_BITS} or ({counted}))"
 
 
 def _setup(kind: str) -> Callable[..., tuple[Request]]:

@@ -23,7 +23,7 @@ from .counting import WIDEST, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
-from .sampling import IN_ORDER, NARROW, entropy, glance, look, seem_narrow
+from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, seem_narrow
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
@@ -35,7 +35,9 @@ WORTH_TWO = CHUNK_BYTES
 """Bytes of keys from which "auto" takes a second stream for vectors."""
 FEWER_SPLITS = 4
 """Time that vectors take for keys that all differ, over that for keys of few values."""
-KEYS_TO_COUNT = 1 << 19
+FEW_BITS = 5
+"""Variety up to which keys are few values."""
+KEYS_TO_COUNT = 1 << 18
 """Least number of keys that each stream counts."""
 KEYS_A_COUNTER, BYTES_A_COUNTER = 4, 16
 """Number of keys for each integer in the range from which counting pays, and bytes of them where vectors beat NumPy."""
@@ -113,6 +115,20 @@ def sort_short(keys: Keys, inside: bool) -> Keys | None:
     made = keys if inside else keys.copy()
     sort_alone(made, 0, n)
     return made
+
+
+def count_at_a_glance(keys: Keys, out: Keys, seen: Variety) -> bool:
+    """Count integers of a narrow range on one stream, if there are few enough that a look would cost much of the time.
+
+    Return True if the keys are sorted.
+    """
+    narrow = len(keys) < 2 * KEYS_TO_COUNT and may_count(keys, seen) and seen.width < _widest(keys)
+    return narrow and _counted_exactly(keys, out, 1)
+
+
+def may_count(keys: Keys, seen: Variety) -> bool:
+    """Return True for integers of which a glance has shown a range for counting, and more than a few different ones."""
+    return keys.dtype.kind != "f" and seen.width < min(len(keys), WIDEST) and seen.bits > FEW_BITS
 
 
 def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) -> int:

@@ -27,16 +27,27 @@ from smp.errors import Unsupported
 from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
 from .by_vectors.in_place import CHUNK_BYTES
-from .choice import Request, argsort_library, order_by_models, sort_library
+from .choice import Request, argsort_library, by_models, sort_library
 from .counting import WIDEST, sort_by_counting
-from .fast import MOST_KEYS, WORTH_VECTORS, repeats, sort_fast, sort_short, streams_by_rule, worth_a_glance
+from .fast import (
+    FEW_BITS,
+    MOST_KEYS,
+    WORTH_VECTORS,
+    count_at_a_glance,
+    may_count,
+    repeats,
+    sort_fast,
+    sort_short,
+    streams_by_rule,
+    worth_a_glance,
+)
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import WORTH_PACKING, WORTH_TWO, argsort_fast
+from .orders.fast import MANY_BITS, WORTH_PACKING, WORTH_TWO, argsort_fast
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import IN_ORDER, VARIED, direction, first_way, glance_at_variety
+from .sampling import direction, first_way, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -74,7 +85,7 @@ def sort(
         them, or 256 KiB on CPUs other than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy" below 5.5 KiB.
         On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a
         few clusters; else it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys;
-        on Zen 4, two streams share 256 KiB.  Each counts at least 512K keys.
+        on Zen 4, two streams share 256 KiB.  Each counts at least 256K keys.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -136,7 +147,7 @@ def sort(
     elif algorithm == "counting":
         _count(given, result, threads or streams_for(machine))
     elif algorithm == "auto":
-        _sort(given, result, threads or (streams_for(machine) if given.nbytes >= LEAST else 1))
+        _sort(given, result, threads, machine)
     else:
         sort_fast(given, result, 1 if algorithm == "numpy" else threads or streams_for(machine), algorithm)
     return result
@@ -196,10 +207,13 @@ def argsort(
         streams = threads or streams_for(machine)
         library = argsort_library(given.dtype, streams)
         asked = library if library.models and library.worth <= len(given) <= MOST_KEYS else None
-    seen = glance_at_variety(given) if asked and is_plain(given) else IN_ORDER
-    if seen == IN_ORDER and (way := direction(given)):
+    seen = variety(given) if asked and is_plain(given) else None
+    if seen is None and (way := direction(given)):
         return np.arange(len(given), dtype=np.int64)[::way].copy()
-    return order_by_models(asked, given, seen == VARIED) if asked else argsort_fast(given, streams)
+    if asked is None:
+        return argsort_fast(given, streams)
+    order: NDArray[np.int64] = by_models(asked, Request(given), seen if seen and seen.bits >= MANY_BITS else None)
+    return order
 
 
 def _is_short(keys: Keys, machine: Machine | None) -> bool:
@@ -255,23 +269,26 @@ def _count(keys: Keys, out: Keys, streams: int) -> None:
         sort_by_counting(keys, lowest, highest - lowest + 1, out, streams)
 
 
-def _sort(keys: Keys, out: Keys, streams: int) -> None:
+def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -> None:
     """Sort with the form that the models choose, or else the rule; keys in order are only copied."""
-    if way := direction(keys):
+    long, by_vectors = keys.nbytes >= LEAST and len(keys) <= MOST_KEYS, vectors.beat_numpy()
+    seen = variety(keys) if long and by_vectors and is_plain(keys) else None
+    if seen is None and (way := direction(keys)):
         if way < 0 or keys is not out:
             given = keys[::way]
             np.copyto(out, given.copy() if np.may_share_memory(keys, out) else given)
         return
-    if keys.nbytes >= LEAST and len(keys) <= MOST_KEYS:
-        library = sort_library(keys.dtype, streams)
-        if library.models and len(keys) >= library.worth:
-            library(Request(keys, out))
-            return
-    by_vectors = vectors.beat_numpy()
-    count = streams_by_rule(keys.nbytes, streams, by_vectors, False)
-    if count > 1 and repeats(keys):
-        count = streams_by_rule(keys.nbytes, streams, by_vectors, True)
-    sort_fast(keys, out, count, "auto")
+    if seen and count_at_a_glance(keys, out, seen):
+        return
+    streams = threads or (streams_for(machine) if keys.nbytes >= LEAST else 1)
+    library = sort_library(keys.dtype, streams) if long else None
+    if library and library.models and len(keys) >= library.worth:
+        by_models(library, Request(keys, out), None if seen and may_count(keys, seen) else seen)
+    elif seen and not may_count(keys, seen):
+        sort_fast(keys, out, streams_by_rule(keys.nbytes, streams, True, seen.bits <= FEW_BITS), "vectors")
+    else:
+        few = streams > 1 and repeats(keys)
+        sort_fast(keys, out, streams_by_rule(keys.nbytes, streams, by_vectors, few))
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:

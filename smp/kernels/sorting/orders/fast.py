@@ -12,8 +12,8 @@ import numpy as np
 
 from ..fast import LEAST_BITS, MOST_KEYS, STREAM_BYTES, parts_for
 from ..keys import Keys
-from ..parts import CELLS, Numbers, Scale, count_cells, each_part, partition, scale_of
-from ..sampling import entropy, look
+from ..parts import CELLS, Numbers, Scale, count_cells, each_part, is_plain, partition, scale_of
+from ..sampling import entropy, look, variety
 from .packed import argsort_packed
 
 WORTH_PACKING = {4: 1280, 8: 1792}
@@ -23,6 +23,8 @@ WORTH_TWO, WORD = 1 << 16, 8
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
+MANY_BITS = 8
+"""Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
 """Bits of entropy that a sample may lose in cells, which hold several different keys then, for parts to be faster."""
 
@@ -42,7 +44,7 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
     """
     if algorithm == "auto":
         algorithm = "packed" if len(keys) >= WORTH_PACKING[keys.itemsize] else "numpy"
-        looks = WORTH_PARTING <= len(keys) <= MOST_KEYS
+        looks = WORTH_PARTING <= len(keys) <= MOST_KEYS and _repeat(keys)
         streams = min(streams, max(1 + (len(keys) >= WORTH_TWO), WORD * len(keys) // STREAM_BYTES))
     else:
         looks = algorithm == "partition"
@@ -63,6 +65,12 @@ def takes_apart(scale: Scale, sample: Keys) -> bool:
     shares = counts.sum(axis=0)
     shares = shares[shares > 0] / len(sample)
     return entropy(sample) + float((shares * np.log2(shares)).sum()) < MOST_TOGETHER
+
+
+def _repeat(keys: Keys) -> bool:
+    """Return True if a glance does not exclude that few keys differ."""
+    seen = variety(keys) if is_plain(keys) else None
+    return seen is None or seen.bits < MANY_BITS
 
 
 def _by_numpy(keys: Keys) -> Numbers:

@@ -1,13 +1,16 @@
-"""Layout of kept models and calibrations as JSON; see `documents`."""
+"""Layouts, as JSON, of kept models, calibrations, and timings of an unfinished calibration; see `documents`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from .._computer.documents import Count, NotNegative, Record
+from .._computer.documents import Count, NotNegative, Number, Record
 from ..models.fit.layout import ModelLayout
+
+Added = Annotated[tuple[dict[str, Number], bool], Field(strict=False)]
+"""Loops of a point, and True if it is for verification. JSON has no tuples, so a list is accepted."""
 
 
 class LibraryModel(ModelLayout):
@@ -55,3 +58,19 @@ class CalibrationLayout(Record):
     interrupted: bool | None = None
     seed: Count | None = None
     verdicts: dict[str, VerdictLayout] = Field(default_factory=dict)
+
+
+class Taken(Record):
+    """The timings of a series, for each task at each point."""
+
+    raw: list[list[list[NotNegative]]]
+    applies: list[list[bool]]
+    added: list[Added]
+    inputs: list[list[Number] | None]
+
+
+class TimingsLayout(Record):
+    """The timings of several series."""
+
+    measurement: list[Any]
+    taken: list[Taken]
