@@ -29,6 +29,7 @@ from smp._runtime.loops.atomics import prefetch
 from smp._runtime.program.processor import share
 from smp.kernels import argsort, random_list, rank_list, relax, sort
 from smp.kernels.in_process import side_by_side
+from smp.kernels.lists import fast
 from smp.kernels.lists.serial import rank_here
 
 Task = Callable[[], Any]
@@ -118,17 +119,31 @@ def lists(repeats: int, quick: bool) -> None:
     successor = random_list(n)
     table, order = successor.copy(), np.random.default_rng(1).permutation(np.arange(n, dtype=np.int32))
     blocks = [share(n, k, CPUS) for k in range(CPUS)]
+    words, firsts, found = np.empty(n, np.int32), np.zeros(1 << 15, np.int32), np.zeros((CPUS, 3), np.int64)
+
+    def passes() -> None:
+        """Pass over the memory before and after the walk, as `rank_list` does, but into memory that is there."""
+        side_by_side(
+            *(
+                partial(fast.copy_surveyed, successor[b], words[b], b.start, n, f)
+                for b, f in zip(blocks, found, strict=True)
+            )
+        )
+        side_by_side(*(partial(fast.finish, words[b], words[b], firsts, -1) for b in blocks))
+
     turns = in_turns(
         {
             "loads": lambda: side_by_side(*(partial(random_loads, table, order[block]) for block in blocks)),
             "fast": partial(rank_list, successor),
             "updates": lambda: side_by_side(*(partial(random_updates, table, order[block]) for block in blocks)),
+            "passes": passes,
             "serial": partial(rank_here, successor),
         },
         repeats,
     )
     detail = turns.each(n)
     row(f"{n:,}: over as many random updates by {CPUS} CPUs", turns.ratio("fast", "updates"), "<= 1", detail)
+    row(f"{n:,}: of it, the two passes over memory", turns.ratio("passes", "updates"), "")
     row(f"{n:,}: over as many random loads", turns.ratio("fast", "loads"), "<= 1.3", turns.placed())
     row(f"{n:,}: times the serial loop's speed", turns.ratio("serial", "fast"), ">= 18")
     lengths = [10**k * m for k in range(3, 7) for m in (1, 3)] + ([] if quick else [16_000_000, 64_000_000])

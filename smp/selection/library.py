@@ -302,7 +302,7 @@ class Library:
 
     def _factors(self) -> dict[str, float]:
         """Return the factors by which predictions are corrected now."""
-        return self._recent.factors(perf_counter()) if self.correct else {}
+        return self._recent.factors(perf_counter()) if self.correct and self._recent.slow else {}
 
     def _beyond(self, inputs: Sequence[float], factors: Mapping[str, float]) -> tuple[int, int, float, bool]:
         """Return what the compiled choice returns, for inputs of which some size lies above its range."""

@@ -90,6 +90,7 @@ class Recent:
 
     def __init__(self) -> None:
         self._memories: dict[str, Memory] = {}
+        self.slow: dict[str, Memory] = {}  # those with a factor above 1 at their last call: others get none by fading
 
     def note(self, name: str, predicted: float, observed: float, now: float) -> None:
         """Remember the time of a call.
@@ -110,19 +111,21 @@ class Recent:
         memory = self._memories.get(name)
         if memory is None:
             memory = Memory(0.0, 0.0, 0.0, now, MEMORY_S)
-        self._memories[name] = memory.noted(math.log(observed / predicted), now, max(MEMORY_S, CALLS * predicted))
+        memory = memory.noted(math.log(observed / predicted), now, max(MEMORY_S, CALLS * predicted))
+        self._memories[name] = memory
+        if memory.factor(now) > 1:
+            self.slow[name] = memory
+        else:
+            self.slow.pop(name, None)
 
     def factors(self, now: float) -> dict[str, float]:
         """Return the factors above 1, by the implementation's name."""
-        made = {}
-        for name, memory in list(self._memories.items()):
-            if memory.mean > 0 and (factor := memory.factor(now)) > 1:
-                made[name] = factor
-        return made
+        found = {name: memory.factor(now) for name, memory in list(self.slow.items())}
+        return {name: factor for name, factor in found.items() if factor > 1}
 
     def forget(self) -> None:
         """Forget all calls."""
-        self._memories = {}
+        self._memories, self.slow = {}, {}
 
 
 def is_on() -> bool:

@@ -285,6 +285,33 @@ def test_with_models_a_glance_decides_how_short_lists_are_ranked(monkeypatch: py
         assert ways == ["serial", way, way], crossing
 
 
+def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For lengths and links that are nearly alike; new models are noticed."""
+    library = rankings.__wrapped__(2)
+    monkeypatch.setattr(list_library, "rankings", lambda streams: library)
+    asked = list[tuple[float, ...]]()
+    predictions = library.predictions
+
+    def noted(*inputs: float) -> Any:
+        asked.append(inputs)
+        return predictions(*inputs)
+
+    monkeypatch.setattr(library, "predictions", noted)
+    monkeypatch.setattr(Library, "best", None)
+    for times in range(1, 3):
+        modelled(
+            library, {"serial": {"n * span": 1e-9}, "fast, 1 stream": {"n": 15e-9}, "fast, 2 streams": {"n": 9e-9}}
+        )
+        library.worth = 0
+        for n in (70_000, 71_000):
+            for run in (0.0, 1.2):
+                nodes = shuffled(n, 4, run, 1.0)
+                np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes, False))
+        assert len(asked) == 2 * times
+    for inputs, (far, span) in zip(asked[:2], ((1.0, 16.1), (0.0, 10.0)), strict=True):
+        assert inputs == (pytest.approx(70_000, rel=0.05), 4.0, far, pytest.approx(span, abs=0.4))
+
+
 # ------------------------------------------------------------------------------------------ on a machine
 
 

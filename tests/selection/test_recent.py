@@ -328,3 +328,21 @@ def test_of_two_slow_implementations_the_more_erratic_one_does_not_look_faster(c
         computer.slower = {ONE: 1.5, TWO: 3.5 * rng.lognormal(0, 0.8)}
         used[computer.works(1)[0]] += 1
     assert used[ONE] > 5 * used[TWO]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.floats(0.01, 100), st.floats(0, 5)), max_size=60),
+    st.lists(st.floats(0, 20), max_size=5),
+)
+def test_only_memories_with_a_factor_at_their_last_call_can_have_one_later(
+    calls: list[tuple[str, float, float]], pauses: list[float]
+) -> None:
+    """So only these are looked at; compared with a look at all."""
+    recent, now = Recent(), 0.0
+    for name, ratio, pause in calls:
+        now += pause
+        recent.note(name, 0.01, 0.01 * ratio, now)
+    for pause in pauses:
+        now += pause
+        every = {name: memory.factor(now) for name, memory in recent._memories.items()}
+        assert recent.factors(now) == {name: factor for name, factor in every.items() if factor > 1}

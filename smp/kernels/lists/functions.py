@@ -210,7 +210,7 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
         if library.models and n >= library.worth:
-            ranks: Nodes = library(nodes, from_tail)
+            ranks: Nodes = libraries.by_models(library, nodes, from_tail)
             return ranks
         if library.models:
             return rank_fast(nodes, 1, from_tail) if libraries.pays(library, nodes) else rank_here(nodes, from_tail)

@@ -77,7 +77,7 @@ def sort(
     algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting", "radix", "sample", "column", "program"}
         "auto" is "numpy" for few keys, and a copy for keys that ascend or descend already.  For others, models of this
         machine choose among "numpy", "counting" and the others that run in this process: "vectors" on AMD's Zen 4, else
-        "halves" and "partition".  They predict the fastest from the number of keys and a look at up to 1024 of them.
+        "halves" and "partition".  They predict the fastest from the number of keys and a look at 32 to 1024 of them.
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
         asking.
 
@@ -167,9 +167,9 @@ def argsort(
         parts, which NumPy orders; it is faster where few keys differ.
 
         "auto" is "numpy" for few keys: below 1280 of four bytes, and below 1792 of eight.  Keys that ascend or descend
-        already have their order at once.  For others, it chooses by models, as `sort` does, but does not look at a
-        sample if 32 keys all differ.  Without models, it is "packed", or "partition" if there are 2**18 keys or more
-        and a sample has few distinct ones.
+        already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models,
+        as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has
+        few distinct ones.
 
     Returns
     -------
