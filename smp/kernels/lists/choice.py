@@ -80,6 +80,9 @@ def by_models(library: Library, nodes: Nodes, from_tail: bool) -> Nodes:
     of their span, because to ask the models takes some 40 us if they are in no cache.
     """
     n, width, far, span = seen(nodes)
+    if n > library.ranges[0].high:
+        long: Nodes = library(nodes, from_tail)
+        return long
     typical = 2 ** ((int(8 * math.log2(n)) + 0.5) / 8)
     chosen = library.remembered(typical, float(width), round(64 * far) / 64, round(4 * span) / 4)
     ranks: Nodes = library.call(chosen, nodes, from_tail)

@@ -172,7 +172,7 @@ def by_models(library: Library, request: Request, seen: Variety | None) -> Any:
         to sort anything where vectors do not beat NumPy, and to order keys of which few differ, because more counts
         there than how many differ.
     """
-    if seen is None:
+    if seen is None or len(request.keys) > library.ranges[0].high:
         return library(request)
     inputs = _inputs_of(library, seen.bits, int(8 * math.log2(len(request.keys))))
     return library.call(library.remembered(*inputs), request)
