@@ -30,6 +30,8 @@ from .implementation import Choice, Guard, Implementation, Parameter
 from .recent import Recent, is_on
 
 FORMAT, VERSION = "smp-library", 1
+MOST_KNOWN = 1024
+"""Number of inputs whose predictions a library remembers."""
 
 
 class Library:
@@ -260,9 +262,17 @@ class Library:
         return made
 
     def remembered(self, *inputs: float) -> Choice:
-        """Return what `best` returns, by predictions that are remembered for the same inputs until there are others."""
+        """Return what `best` returns, by predictions that are remembered for the same inputs until the models change.
+
+        Parameters
+        ----------
+        *inputs : float
+            Values of the inputs, in order, rounded so that they come again: `MOST_KNOWN` are remembered.
+        """
         known = self._known.get(inputs)
         if known is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
             usable = [each for each in self.predictions(*inputs).values() if self._is_usable(each)]
             known = self._known[inputs] = sorted(usable, key=lambda each: each.seconds)
         if not known or known[0].outside:
@@ -326,7 +336,7 @@ class Library:
         return self.call(self.best(*self.of(*arguments)), *arguments)
 
     def call(self, chosen: Choice, *arguments: Any) -> Any:
-        """Call a chosen implementation, and note the time that it takes."""
+        """Call an implementation that `best` or `remembered` has chosen, note the time, and return the result."""
         began = perf_counter()
         made = self.implementations[chosen.name].function(*arguments, **chosen.keywords)
         self.note(chosen, perf_counter() - began)

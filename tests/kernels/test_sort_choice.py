@@ -431,6 +431,14 @@ def test_a_remembered_choice_is_corrected_by_recent_calls(monkeypatch: pytest.Mo
     assert library.remembered(*inputs).seconds > first.seconds
 
 
+def test_only_so_many_predictions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smp.selection.library.MOST_KNOWN", 3)
+    library = with_models(choice.argsort_library(np.dtype(np.float64), 2), {"numpy": "n"})
+    for n in (*range(1000, 1010), *range(1000, 1010)):
+        assert library.remembered(n, 9.0, 1.0, 0.0, 0.5, 0.0) == library.best(n, 9.0, 1.0, 0.0, 0.5, 0.0)
+        assert 1 <= len(library._known) <= 3
+
+
 @pytest.mark.parametrize("bits", range(ALL_DIFFER + 1))
 @pytest.mark.parametrize("n", [70_000, 1_000_000])
 def test_the_inputs_of_a_variety_are_those_of_such_keys(bits: int, n: int) -> None:
