@@ -431,7 +431,7 @@ def test_a_remembered_choice_is_corrected_by_recent_calls(monkeypatch: pytest.Mo
     assert library.remembered(*inputs).seconds > first.seconds
 
 
-def test_only_so_many_predictions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_a_thousand_predictions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("smp.selection.library.MOST_KNOWN", 3)
     library = with_models(choice.argsort_library(np.dtype(np.float64), 2), {"numpy": "n"})
     for n in (*range(1000, 1010), *range(1000, 1010)):
