@@ -74,3 +74,17 @@ def test_a_terminal_shows_the_line() -> None:
     said = os.read(ours, 1000)
     os.close(ours)
     assert said == b"smp: compiling\r\n"
+
+
+def test_kept_functions_know_numbas_name_for_freeing_before_numba_is_in_use() -> None:
+    """Numba 0.62 leaves a call of it in a function that owns no array, and without the name the process ended."""
+    code = (
+        "import llvmlite.binding as llvm, numpy as np\n"
+        "from smp._runtime.emulated.interconnect.machine_code import core\n"
+        "core()\n"
+        "assert llvm.address_of_symbol('NRT_MemInfo_call_dtor') is not None\n"
+        "import numba\n"
+        "print(numba.njit(lambda n: (np.arange(n) * 2).sum())(4))"  # frees an array, so Numba has replaced the name
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "12\n"), done.stderr

@@ -6,6 +6,7 @@ LLVM takes some milliseconds.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,9 @@ from .keys import key_without_numba
 from .machine_code import compile_lock, first_use
 from .python_calls import Form
 
+_FREES = "NRT_MemInfo_call_dtor"
+"""Numba's function that frees an array.  Some versions of Numba leave calls of it in functions that own no array, so
+that they never run; but the symbol must be known."""
 _LENGTH = 8  # bytes of the length, little-endian, before each object in the file
 
 
@@ -75,6 +79,8 @@ class ObjectFiles:
         if objects is None:
             with compile_lock(self._label):
                 objects = kept(path) or self._made(path)
+        if llvm.address_of_symbol(_FREES) is None:  # Numba, which replaces it, is not in use so far
+            llvm.add_symbol(_FREES, ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_default_triple().create_target_machine()
