@@ -34,6 +34,11 @@ MOST_KNOWN = 1024
 """Number of inputs whose predictions a library remembers."""
 
 
+def typical(size: float) -> float:
+    """Return the middle of the eighth of an octave in which a size lies, so that predictions can be remembered."""
+    return float(2 ** ((int(8 * math.log2(size)) + 0.5) / 8))
+
+
 class Library:
     """Implementations of one interface. Calling the library calls the one that is predicted to be the fastest.
 

@@ -35,7 +35,7 @@ from smp.kernels.sorting.sampling import (
 from smp.models.fit.model import Model
 from smp.models.fit.records import Quality
 from smp.models.fit.specification import Specification, expressions_of
-from smp.selection.library import Library
+from smp.selection.library import Library, typical
 
 Array = NDArray[Any]
 LONG = choice.WORTH_A_LOOK // 8
@@ -413,7 +413,7 @@ def test_integers_of_a_narrow_range_are_counted_at_a_glance_or_looked_at(
 def test_a_remembered_choice_is_corrected_by_recent_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
     library = with_models(choice.sort_library(np.dtype(np.float64), 2), {"vectors": "n", "vectors alone": "n * 1.5"})
-    inputs = choice._inputs_of(library, ALL_DIFFER, 160)
+    inputs = choice._inputs_of(library, ALL_DIFFER, typical(1_000_000))
     first = library.remembered(*inputs)
     assert (first.name, first.seconds, first.factors) == ("vectors", pytest.approx(1e-9 * inputs[0]), {})
     library.correct = True
@@ -444,8 +444,8 @@ def test_at_most_a_thousand_predictions_are_remembered(monkeypatch: pytest.Monke
 def test_the_inputs_of_a_variety_are_those_of_such_keys(bits: int, n: int) -> None:
     library = choice.sort_library(np.dtype(np.int64), 2)
     keys = np.random.default_rng(0).integers(0, 1 << (bits if bits < ALL_DIFFER else 60), n) << 3
-    seen, made = Request(keys).inputs(), choice._inputs_of(library, bits, int(8 * math.log2(n)))
-    assert 2**-0.125 <= made[0] / n < 2**0.125
+    seen, made = Request(keys).inputs(), choice._inputs_of(library, bits, typical(n))
+    assert 2**-0.07 <= made[0] / n < 2**0.07
     np.testing.assert_allclose(made[1:4], seen[1:4], atol=2.5 if bits == ALL_DIFFER else 0.35)
     assert made[4] == pytest.approx(seen[4], abs=0.5**bits + 0.01)
     assert made[5] == 2.0**64

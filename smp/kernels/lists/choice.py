@@ -20,7 +20,7 @@ from smp import Machine, host
 from smp._computer.limits import measuring_cpus
 from smp.selection.implementation import Guard, Implementation, Parameter
 from smp.selection.kept import recalled
-from smp.selection.library import Library
+from smp.selection.library import Library, typical
 
 from ..in_process import streams_for
 from . import terms
@@ -83,8 +83,7 @@ def by_models(library: Library, nodes: Nodes, from_tail: bool) -> Nodes:
     if n > library.ranges[0].high:
         long: Nodes = library(nodes, from_tail)
         return long
-    typical = 2 ** ((int(8 * math.log2(n)) + 0.5) / 8)
-    chosen = library.remembered(typical, float(width), round(64 * far) / 64, round(4 * span) / 4)
+    chosen = library.remembered(typical(n), float(width), round(64 * far) / 64, round(4 * span) / 4)
     ranks: Nodes = library.call(chosen, nodes, from_tail)
     return ranks
 

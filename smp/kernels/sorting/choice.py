@@ -19,7 +19,7 @@ import numpy as np
 
 from smp.selection.implementation import Guard, Implementation
 from smp.selection.kept import recalled
-from smp.selection.library import Library
+from smp.selection.library import Library, typical
 
 from ..in_process import streams_for
 from .by_vectors import vectors
@@ -174,18 +174,17 @@ def by_models(library: Library, request: Request, seen: Variety | None) -> Any:
     """
     if seen is None or len(request.keys) > library.ranges[0].high:
         return library(request)
-    inputs = _inputs_of(library, seen.bits, int(8 * math.log2(len(request.keys))))
+    inputs = _inputs_of(library, seen.bits, typical(len(request.keys)))
     return library.call(library.remembered(*inputs), request)
 
 
 @functools.lru_cache(maxsize=1024)
-def _inputs_of(library: Library, bits: int, eighth: int) -> tuple[float, ...]:
-    """Return the inputs of models for keys of some variety in a wide range, of lengths in an eighth of an octave."""
-    n = int(2 ** ((eighth + 0.5) / 8))
-    count, rng = sample_of(n), np.random.default_rng(0)
-    found = figures(np.arange(count) if bits == ALL_DIFFER else np.sort(rng.integers(0, 1 << bits, count)), n)
+def _inputs_of(library: Library, bits: int, n: float) -> tuple[float, ...]:
+    """Return the inputs of models for n keys of some variety in a wide range."""
+    count, rng = sample_of(int(n)), np.random.default_rng(0)
+    found = figures(np.arange(count) if bits == ALL_DIFFER else np.sort(rng.integers(0, 1 << bits, count)), int(n))
     order = 0.0 if bits == ALL_DIFFER else 2.0**-bits
-    values = found._asdict() | {"n": float(n), "order": order, "width": 2.0**64}
+    values = found._asdict() | {"n": n, "order": order, "width": 2.0**64}
     return tuple(values[name] for name in library.inputs)
 
 
