@@ -274,12 +274,13 @@ class Library:
         *inputs : float
             Values of the inputs, in order, rounded so that they come again: `MOST_KNOWN` are remembered.
         """
-        known = self._known.get(inputs)
+        all_known = self._known  # of the models that are asked here, even if another thread gives others meanwhile
+        known = all_known.get(inputs)
         if known is None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
             usable = [each for each in self.predictions(*inputs).values() if self._is_usable(each)]
-            known = self._known[inputs] = sorted(usable, key=lambda each: each.seconds)
+            if len(all_known) >= MOST_KNOWN:
+                all_known.clear()
+            known = all_known[inputs] = sorted(usable, key=lambda each: each.seconds)
         if not known or known[0].outside:
             return self.best(*inputs)
         if not (factors := self._factors()):
