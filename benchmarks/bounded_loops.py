@@ -20,10 +20,10 @@ from smp._runtime.loops.atomics import compare_exchange_pair, exchange, pause, s
 from smp._runtime.memory.cells import Cells
 from smp.compiled import compare_exchange, fetch_add, load
 from smp.kernels.grids.red_black import relax_rectangle
-from smp.kernels.grids.row_pair import VECTOR
 from smp.kernels.lists.fast import mark, walk
+from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.by_vectors.in_place import split_block
-from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, has_vectors, sort_few, split_vector
+from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, sort_few, split_vector
 from smp.kernels.sorting.counting import count
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, move, scale_of
 from smp.microbench.sections.instruction.probe import add
@@ -132,7 +132,9 @@ def random_keys(n: int, dtype: Any, seed: int = 0) -> Words:
 
 def sorting() -> Iterator[Loop]:
     """Yield the loops of sorting."""
-    for dtype in (np.uint32, np.float64) if has_vectors() else ():
+    whole = vectors.width() == 64
+    packs, times = ("vpcompress", 2) if whole else ("vperm(d|ps)", 1)
+    for dtype in (np.uint32, np.float64) if vectors.has_vectors() else ():
         name, size = np.dtype(dtype).name, np.dtype(dtype).itemsize
         longer, shorter = 24_576 // size, 8_192 // size
         runs, pivot = 8, np.median(random_keys(999, dtype)).astype(dtype)
@@ -141,9 +143,11 @@ def sorting() -> Iterator[Loop]:
             sources, keys = random_keys(runs * n, dtype).reshape(runs, n), placed(n, dtype)
             acts += [partial(copied_and_split, sources, keys, pivot), partial(copied, sources, keys)]
         keys = random_keys(longer, dtype)
-        part = Part("", split_block, (keys, 0, longer, pivot), "vpcompress", per_lane(size, 2))
+        part = Part("", split_block, (keys, 0, longer, pivot), packs, per_lane(size, times))
         yield Loop(f"split by a pivot, {name}", (part,), tuple(acts), (1, -1, -1, 1), runs * (longer - shorter))
-        few = MOST_VECTORS * VECTOR // size
+        if not whole:
+            continue  # NumPy sorts the last keys
+        few = MOST_VECTORS * vectors.width() // size
         part = Part("", networks, (keys, few), "vpmin|vpmax", a_round(few))
         both = tuple(partial(networks, placed(n, dtype), few) for n in (longer, shorter))
         yield Loop(f"network of {few} keys, {name}", (part,), both, (1, -1), longer - shorter)
@@ -289,11 +293,11 @@ def filled(out: Words, value: float, times: int) -> None:
 
 @smp.local
 def packed(source: Words, out: Words, pivot: Any, a: int, b: int, times: int) -> int:
-    """Split vectors of 16 keys, and store them at given distances, whatever the number of keys that come first."""
+    """Split vectors, and store them at given distances, whatever the number of keys that come first."""
     total = 0
     for _ in range(times):
         left, right = 0, len(out)
-        for at in range(0, len(source), 16):
+        for at in range(0, len(source), vectors.lanes_of(source)):
             total += split_vector(source, at, out, left, right, pivot)
             left, right = left + a, right - b
     return total
@@ -343,9 +347,10 @@ def instructions() -> Iterator[Loop]:
         acts = tuple(partial(filled, out, 1.0, times) for times in (15, 5))
         yield Loop(name, (part,), acts, (1, -1), 10 * out.nbytes / 64)
     source, target = random_keys(2048, np.uint32), placed(4096, np.uint32)
-    for name, steps in (("16 keys split, stored to whole lines", (16, 16)), ("16 keys split, stored anywhere", (9, 7))):
+    n = vectors.width() // 4
+    for name, steps in (("stored to whole lines", (n, n)), ("stored anywhere", (n // 2 + 1, n // 2 - 1))):
         given = (source, target, np.uint32(1 << 31), *steps)
-        part = Part("", packed, (*given, 9), "vpexpand", per_mark(1))
+        part = Part("", packed, (*given, 9), "vpexpand" if n == 16 else "vperm(d|ps)", per_mark(1))
         both = tuple(partial(packed, *given, times) for times in (15, 5))
-        if has_vectors():
-            yield Loop(name, (part,), both, (1, -1), 10 * len(source) / 16)
+        if vectors.has_vectors():
+            yield Loop(f"{n} keys split, {name}", (part,), both, (1, -1), 10 * len(source) / n)

@@ -160,7 +160,7 @@ def _of_keys(function: str, kind: str, name: str, n: int, seed: int) -> Problem:
                     ordered[_threaded(form, threads)] = partial(argsort, keys, algorithm=form, threads=threads)
             return ordered
         made: Calls = {AUTO: partial(sort, keys), "numpy": partial(sort, keys, algorithm="numpy")}
-        fast = ["vectors"] if vectors.has_vectors() else ["halves", "partition"]
+        fast = ["vectors"] * vectors.has_vectors() + ["halves", "partition"] * (not vectors.beat_numpy())
         for form in [*fast, *["counting"] * (name == "narrow" and kind[0] != "f")]:
             for threads in sorted({1, streams}):
                 made[_threaded(form, threads)] = partial(sort, keys, algorithm=form, threads=threads)

@@ -7,12 +7,16 @@ FOLDER is the folder ``src`` of x86-simd-sort (https://github.com/intel/x86-simd
 with OpenMP by ``c++``.  All sort the same random keys, in place and, except for x86-simd-sort, into a new array.  Each
 figure is a median of the repeats, in ns a key, and each ratio is the median of the ratios of neighbouring bursts.  The
 last column has the placement of the CPUs, see ``kernels.py``.
+
+The threads of OpenMP sleep while they wait, unless OMP_WAIT_POLICY says otherwise.  If they did not, they would take
+CPUs away from the next burst for some milliseconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -44,6 +48,7 @@ def compiled(sources: Path, folder: Path) -> InPlace:
     (folder / "sort.cpp").write_text(SOURCE.format(functions=functions))
     made = folder / "sort.so"
     flags = ["-std=c++17", "-O3", "-march=native", "-fopenmp", "-DXSS_USE_OPENMP", "-shared", "-fPIC", f"-I{sources}"]
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     subprocess.run(["c++", *flags, str(folder / "sort.cpp"), "-o", str(made)], check=True)
     library = ctypes.CDLL(str(made))
 

@@ -10,11 +10,19 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sorting kernels run as on a CPU without the vector instructions."""
     monkeypatch.setattr(vectors, "has_vectors", lambda: False)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
+    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)
+
+
+@pytest.fixture
+def splitting(without_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sorting kernels choose as on a CPU with AVX2 and without AVX-512."""
+    monkeypatch.setattr(vectors, "split_for_numpy", lambda: True)
 
 
 @pytest.fixture
 def with_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sorting kernels choose as on a CPU whose vectors are faster than NumPy's."""
     if not vectors.has_vectors():
-        pytest.skip("the CPU has no AVX-512")
+        pytest.skip("the CPU has neither AVX-512 nor AVX2")
     monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
+    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)

@@ -78,7 +78,7 @@ def test_any_keys_are_ordered(dtype: np.dtype[Any], data: st.DataObject) -> None
 @pytest.mark.parametrize("by_vectors", [True, False])
 def test_special_keys_are_ordered(dtype: np.dtype[Any], by_vectors: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if by_vectors and not vectors.has_vectors():
-        pytest.skip("this CPU has no AVX-512")
+        pytest.skip("the CPU has neither AVX-512 nor AVX2")
     monkeypatch.setattr(vectors, "beat_numpy", lambda: by_vectors)
     if dtype.kind == "f":
         limits = np.finfo(dtype)

@@ -1,7 +1,6 @@
 """Sorting in place with vectors, against NumPy's sort.  The tests need a CPU that has the instructions."""
 
 import itertools
-import re
 from typing import Any
 
 import numpy as np
@@ -9,132 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
-from numpy.typing import NDArray
+from support.keys_of_types import Keys, drawn, every_type, needs_vectors, same
 from support.sampled import each
 
 import smp
-from smp._runtime.loops.compiler import numba
 from smp.kernels.sorting import choice, fast, functions
 from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.by_vectors.in_place import sort_in_place, sort_part, split_block
 from smp.kernels.sorting.by_vectors.vectors import (
-    GROUP,
-    MOST_VECTORS,
-    VECTOR,
-    before,
-    sort_few,
-    split_group,
-    split_vector,
+    GROUP_BYTES,
 )
 from smp.kernels.sorting.functions import sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.selection.library import Library
 
-Keys = NDArray[Any]
-needs_vectors = pytest.mark.skipif(not vectors.has_vectors(), reason="the CPU has no AVX-512")
-every_type = pytest.mark.parametrize("dtype", DTYPES, ids=str)
-
-
-@smp.local
-def split_one(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
-    return split_vector(source, at, keys, left, right, pivot)
-
-
-@smp.local
-def split_some(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
-    return split_group(keys, at, left, right, pivot)
-
-
-@smp.local
-def sort_some(keys: Keys, first: int, count: int) -> None:
-    sort_few(keys, first, count)
-
-
-@smp.local
-def before_all(keys: Keys, made: Keys) -> None:
-    for k in range(len(keys)):
-        made[k] = before(keys[k])
-
-
-def drawn(dtype: np.dtype[Any], n: int, seed: int = 1) -> Keys:
-    """Return keys over the whole range of a type; of floats, some are infinite or NaN with either sign."""
-    rng = np.random.default_rng(seed)
-    if dtype.kind != "f":
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max, n, dtype, endpoint=True)
-    made = (rng.standard_normal(n) * 10.0 ** rng.integers(-30, 30, n)).astype(dtype)
-    for k, special in enumerate((np.inf, -np.inf, np.nan, np.copysign(np.nan, -1.0), 0.0, -0.0)):
-        made[k::50] = special
-    return made
-
-
-def same(found: Keys, expected: Keys) -> bool:
-    return np.array_equal(found, expected, equal_nan=expected.dtype.kind == "f")
-
-
-@needs_vectors
-@every_type
-def test_vector_code_splits_as_its_definition_does(dtype: np.dtype[Any]) -> None:
-    lanes = VECTOR // dtype.itemsize
-    keys = drawn(dtype, 4 * lanes)
-    for pivot in (*keys[:lanes], keys[~(keys != keys)].max()):
-        for source in (keys, drawn(dtype, lanes + 3, 7)):
-            ours, defined = keys.copy(), keys.copy()
-            count = split_one(source, 3, ours, 0, 4 * lanes, pivot)
-            assert count == split_vector(source, 3, defined, 0, 4 * lanes, pivot)
-            assert ours.tobytes() == defined.tobytes()
-
-
-@every_type
-def test_no_number_lies_between_a_key_and_the_one_before_it(dtype: np.dtype[Any]) -> None:
-    keys = drawn(dtype, 200)
-    made = np.empty_like(keys)
-    before_all(keys, made)
-    assert same(made, np.array([before(key) for key in keys]))
-    if dtype.kind == "f":
-        assert same(made, np.nextafter(keys, dtype.type(-np.inf)))
-    else:
-        least = np.iinfo(dtype).min
-        assert [int(key) for key in made] == [max(least, int(key) - 1) for key in keys]
-        ends = np.array([least, least + 1, np.iinfo(dtype).max], dtype)
-        assert [int(before(key)) for key in ends] == [least, least, np.iinfo(dtype).max - 1]
-
-
-@needs_vectors
-@every_type
-def test_vector_code_splits_groups_as_their_definition_does(dtype: np.dtype[Any]) -> None:
-    group = GROUP * VECTOR // dtype.itemsize
-    keys = drawn(dtype, 3 * group)
-    for pivot in (*keys[:20], keys[~(keys != keys)].max()):
-        for at in (0, group, 2 * group):  # in the places that are written first, between them, and in the last ones
-            ours, defined = keys.copy(), keys.copy()
-            assert split_some(ours, at, 0, 3 * group, pivot) == split_group(defined, at, 0, 3 * group, pivot)
-            assert ours.tobytes() == defined.tobytes()
-
-
-@needs_vectors
-@every_type
-def test_the_network_sorts_any_number_of_keys_and_touches_no_others(dtype: np.dtype[Any]) -> None:
-    most = MOST_VECTORS * VECTOR // dtype.itemsize
-    for count in {*range(0, most, 7), *(2**k + d for k in range(3, 7) for d in (-1, 0, 1)), most - 1, most}:
-        keys = drawn(dtype, count + 20, count)
-        expected = keys.copy()
-        expected[9 : 9 + count].sort()
-        sort_some(keys, 9, count)
-        assert same(keys, expected)
-
-
-@needs_vectors
-@pytest.mark.parametrize("vectors_", [1, 4, 8])
-def test_the_network_sorts_all_zeros_and_ones_that_are_ordered_in_two_halves(vectors_: int) -> None:
-    """A network that merges all of these merges any keys, by the zero-one principle."""
-    n = vectors_ * VECTOR // 8
-    for a in range(n // 2 + 1):
-        for b in range(n // 2 + 1):
-            keys = np.array([0] * a + [1] * (n // 2 - a) + [0] * b + [1] * (n // 2 - b))
-            sort_some(keys, 0, n)
-            assert keys.sum() == n - a - b
-            assert not np.any(np.diff(keys) < 0)
+either_end = pytest.mark.parametrize("by_numpy", [False, True], ids=["network", "NumPy"])
 
 
 SHAPES = {
@@ -149,26 +37,13 @@ SHAPES = {
 
 
 @needs_vectors
-@pytest.mark.parametrize("dtype", [np.uint32, np.float64])
-def test_vectors_that_the_network_keeps_on_the_stack_do_not_cross_cache_lines(dtype: Any) -> None:
-    @numba().njit  # type: ignore[untyped-decorator]
-    def few(keys: NDArray[Any]) -> None:
-        sort_few(keys, 0, len(keys))
-
-    few(np.zeros(9, dtype))
-    code = next(iter(few.inspect_asm().values()))
-    places = re.findall(r"vmov\w+\s+%zmm\d+, (-?\d*)\(%rsp\)", code)
-    assert places
-    assert {int(place or 0) % VECTOR for place in places} == {0}
-    assert f"andq\t$-{VECTOR}, %rsp" in code
-
-
-@needs_vectors
 @every_type
 @pytest.mark.parametrize("shape", each(2, SHAPES))
+@either_end
 def test_keys_are_sorted_in_place_as_numpy_sorts_them(
-    dtype: np.dtype[Any], shape: str, monkeypatch: pytest.MonkeyPatch
+    dtype: np.dtype[Any], shape: str, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(vectors, "split_for_numpy", lambda: by_numpy)
     monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
     monkeypatch.setattr(in_place, "WORTH_BYTES", 1 << 14)
     for n in (0, 1, 2, 31, 33, 1000, 30_011):
@@ -215,9 +90,11 @@ def test_keys_of_few_values_are_sorted(dtype: np.dtype[Any], n: int, count: int,
 @needs_vectors
 @every_type
 @pytest.mark.parametrize("skew", [0.0, 3.0, 8.0])
+@either_end
 def test_keys_of_few_values_are_sorted_on_several_streams(
-    dtype: np.dtype[Any], skew: float, monkeypatch: pytest.MonkeyPatch
+    dtype: np.dtype[Any], skew: float, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(vectors, "split_for_numpy", lambda: by_numpy)
     monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
     monkeypatch.setattr(in_place, "WORTH_BYTES", 1 << 13)
     for seed in range(12):
@@ -243,7 +120,7 @@ def test_keys_of_few_values_are_split_a_few_times(dtype: np.dtype[Any], monkeypa
 @needs_vectors
 @every_type
 def test_a_block_is_split_at_the_place_that_is_returned(dtype: np.dtype[Any]) -> None:
-    group = GROUP * VECTOR // dtype.itemsize
+    group = GROUP_BYTES // dtype.itemsize
     for n in (2 * group, 2 * group + 1, 3 * group - 1, 1000, 1001):
         for seed in range(20):
             keys = drawn(dtype, n + 6, seed)
@@ -271,8 +148,9 @@ def test_parts_with_bad_pivots_are_left_to_numpy() -> None:
     assert same(found, np.sort(keys))
 
 
-@needs_vectors
-def test_the_failure_of_one_stream_leaves_no_other_one_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_failure_of_one_stream_leaves_no_other_one_waiting(
+    with_vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
     calls = itertools.count()
 
@@ -370,9 +248,37 @@ def test_libraries_with_vectors_choose_among_them_counting_and_numpy(with_vector
 
 
 def test_without_the_instructions_vectors_are_refused(without_vectors: None) -> None:
-    with pytest.raises(smp.errors.Unsupported, match=r"algorithm=\"vectors\" needs a CPU with AVX-512"):
+    with pytest.raises(smp.errors.Unsupported, match=r"algorithm=\"vectors\" needs a CPU with AVX-512 or AVX2"):
         sort([2, 1], algorithm="vectors")
     assert "vectors" not in choice.sort_library(np.dtype(np.int32), 2).implementations
+
+
+def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    by_vectors = fast.sort_by_vectors
+    monkeypatch.setattr(fast, "sort_by_vectors", lambda *args: taken.append(args[2]) or by_vectors(*args))
+    rng = np.random.default_rng(1)
+    short = fast.WORTH_SPLITTING // 8
+    for keys, by_two, by_many in (
+        (rng.random(short - 1), [], []),
+        (rng.random(short), [2], [2]),
+        (rng.random(1 << 21), [2], []),  # by many, moved into parts
+        (np.tile([1.0, 0.0], 1 << 18), [], []),
+        (np.arange(1 << 19), [], []),  # copied
+        (rng.integers(0, 1000, 1 << 20), [], []),  # counted
+    ):
+        for threads, expected in ((1, []), (2, by_two), (fast.MOST_SPLITTING + 1, by_many)):
+            taken.clear()
+            assert same(sort(keys, threads=threads), np.sort(keys))
+            assert taken == expected
+
+
+def test_libraries_of_cpus_whose_vectors_split_choose_them_by_rule(splitting: None) -> None:
+    library: Library = choice.sort_library(np.dtype(np.float64), 2)
+    assert [*library.implementations] == ["numpy", "vectors", "halves", "partition"]
+    assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (65_535, 65_536, 10**7)] == ["numpy", *["vectors"] * 2]
+    assert library.choose(1e6, 2.0, 0.0, 0.0, 0.5) == "numpy"
+    assert "vectors" not in choice.sort_library(np.dtype(np.float64), 5).implementations
 
 
 def test_loops_that_are_compiled_for_another_cpu_have_no_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,7 +286,9 @@ def test_loops_that_are_compiled_for_another_cpu_have_no_vectors(monkeypatch: py
     assert not vectors.has_vectors.__wrapped__()
 
 
-@pytest.mark.parametrize(("cpu", "faster"), [("znver4", True), ("znver5", False), ("emeraldrapids", False)])
+@pytest.mark.parametrize(
+    ("cpu", "faster"), [("znver3", False), ("znver4", True), ("znver5", False), ("emeraldrapids", False)]
+)
 def test_vectors_replace_numpy_where_it_stores_lanes_slowly(
     with_vectors: None, cpu: str, faster: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

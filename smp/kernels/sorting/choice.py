@@ -33,7 +33,9 @@ from .fast import (
     LEAST_BITS,
     WORTH_HALVING,
     WORTH_PARTS,
+    WORTH_SPLITTING,
     WORTH_VECTORS,
+    may_split,
     sort_fast,
     streams_by_rule,
     widest,
@@ -58,6 +60,8 @@ LOW, HIGH = "max(0, n - 1048576)", "max(0, n - 4194304)"
 """Terms for the levels of memory."""
 PASSES = ["n * rare", "n * log2(n) * rare", "n * (1 - rare)", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
 """Terms of NumPy's sort, which with many equal keys is done as soon as it has separated the different ones."""
+SPLITS = [*PASSES, "n * log2(n) * (1 - rare)", "max(0, n - 262144)", "min(n, 1000)"]
+"""Terms of sorts that split short arrays, too."""
 RANKS = [*PASSES, "n * log2(n) * min(1, 10 * uneven)", "n * log2(n) * order", "min(n, 1000)"]
 """Terms of NumPy's argsort, which is slow on keys of which some are far more frequent than others."""
 PARTS = ["n", "n * log2(n)", "n * rare", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
@@ -147,7 +151,7 @@ class Request:
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of sort for keys of a type, with the models that are stored for it, if there are any."""
-    return _sort_library(_kind(dtype), streams, vectors.beat_numpy())
+    return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams))
 
 
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
@@ -191,7 +195,7 @@ def _inputs_of(library: Library, bits: int, n: float) -> tuple[float, ...]:
 def libraries(streams: int | None = None) -> list[Library]:
     """Return the libraries to calibrate for a number of streams, by default as many as there are CPUs."""
     count = streams_for(None) if streams is None else streams
-    made = [_sort_library(kind, count, vectors.beat_numpy()) for kind in KINDS]
+    made = [sort_library(np.dtype(kind), count) for kind in KINDS]
     return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
 
 
@@ -201,14 +205,14 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 @functools.cache
-def _sort_library(kind: str, streams: int, by_vectors: bool) -> Library:
+def _sort_library(kind: str, streams: int, by_vectors: bool, splits: bool) -> Library:
     integers, narrow = kind.startswith("int"), f"width <= n and width < {WIDEST}"
     made = Library(
         f"sort[{kind}, {streams} streams]",
         INPUTS | WIDTH if integers else INPUTS,
         Request.inputs,
         setup=_setup(kind),
-        rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors),
+        rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors, splits),
         points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
         guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, spared=_spared(np.dtype(kind)) if by_vectors else "0"),
@@ -218,17 +222,18 @@ def _sort_library(kind: str, streams: int, by_vectors: bool) -> Library:
         function = functools.partial(Request.sort, algorithm=algorithm, streams=threads)
         made.add(Implementation(name, function, [*terms, _mapped(kind)], when))
 
-    splits = [*PASSES, "n * log2(n) * (1 - rare)", "max(0, n - 262144)", "min(n, 1000)"]
-    add("numpy", "numpy", 1, splits)
+    add("numpy", "numpy", 1, SPLITS)
     if by_vectors:
-        add("vectors alone", "vectors", 1, splits)
+        add("vectors alone", "vectors", 1, SPLITS)
     if integers:
         add("counting alone", "counting", 1, COUNTS, narrow)
     if integers and streams > 1:
         add("counting", "counting", streams, COUNTS, f"n >= {1 << 16} and {narrow}")
     if by_vectors and streams > 1:
-        add("vectors", "vectors", streams, splits, f"n > {CHUNK_BYTES // np.dtype(kind).itemsize}")
+        add("vectors", "vectors", streams, SPLITS, f"n > {CHUNK_BYTES // np.dtype(kind).itemsize}")
     elif streams > 1:
+        if splits:
+            add("vectors", "vectors", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
         add("halves", "halves", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
         add("partition", "partition", streams, PARTS, f"n >= {1 << 18} and bits >= 1")
     return recalled(made)
@@ -283,6 +288,7 @@ def _rule_of_sort(
     octets: int,
     streams: int,
     by_vectors: bool,
+    splits: bool,
     n: float,
     bits: float,
     rare: float,
@@ -298,8 +304,10 @@ def _rule_of_sort(
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"
-    if streams == 1 or n * octets < WORTH_HALVING or bits < LEAST_BITS:
+    if streams == 1 or n * octets < (WORTH_SPLITTING if splits else WORTH_HALVING) or bits < LEAST_BITS:
         return "numpy"
+    if splits:
+        return "vectors"
     return "halves" if n * octets < WORTH_PARTS else "partition"
 
 

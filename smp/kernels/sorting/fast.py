@@ -4,7 +4,8 @@
     counting    see `smp.kernels.sorting.counting`
     partition   see `smp.kernels.sorting.parts`; then NumPy sorts the parts, as many at a time as there are streams
     halves      see `smp.kernels.sorting.halves`; the same with two parts: for arrays of middle length
-    vectors     see `smp.kernels.sorting.by_vectors.in_place`; replaces the two above on CPUs where it is faster
+    vectors     see `smp.kernels.sorting.by_vectors.in_place`; replaces the two above on CPUs where it is faster, all of
+                it or only the moving
 
 NumPy's sort does not hold the interpreter lock.  Its vector instructions sort a part that lies in a core's cache in
 about half the time per key that a long array takes.
@@ -27,6 +28,8 @@ from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, seem_nar
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
+WORTH_SPLITTING, MOST_SPLITTING = 1 << 19, 4
+"""Bytes of keys from which "auto" lets vectors split them for NumPy, and most streams that do so; see decision 0044."""
 WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
@@ -67,11 +70,15 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     sample : ndarray of shape (s,), optional
         Some of the keys, ascending, if they have already been looked at.
     """
-    if _may_pay(keys, WORTH_HALVING, streams, algorithm):
+    splits = may_split(streams)
+    if _may_pay(keys, WORTH_SPLITTING if splits else WORTH_HALVING, streams, algorithm):
         sample = look(keys).sample if sample is None else sample
         if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
             return
         if vectors.beat_numpy() and algorithm in ("auto", "counting"):
+            sort_by_vectors(keys, out, streams)
+            return
+        if splits and algorithm == "auto" and pivot_of(sample) is not None:
             sort_by_vectors(keys, out, streams)
             return
         move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm)
@@ -136,7 +143,13 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
     if few and not by_vectors:
         return 1
     worth = octets / FEWER_SPLITS if few else octets
-    return min(streams, max(1 + (by_vectors and worth >= WORTH_TWO), int(worth) // STREAM_BYTES))
+    two = (by_vectors and worth >= WORTH_TWO) or (may_split(min(streams, 2)) and worth >= WORTH_SPLITTING)
+    return min(streams, max(1 + two, int(worth) // STREAM_BYTES))
+
+
+def may_split(streams: int) -> bool:
+    """Return True if vectors split the keys of long arrays for NumPy on this number of streams."""
+    return vectors.split_for_numpy() and not vectors.beat_numpy() and 1 < streams <= MOST_SPLITTING
 
 
 def repeats(keys: Keys) -> bool:

@@ -77,15 +77,20 @@ def sort(
     algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting", "radix", "sample", "column", "program"}
         "auto" is "numpy" for few keys, and a copy for keys that ascend or descend already.  For others, models of this
         machine choose among "numpy", "counting" and the others that run in this process: "vectors" on AMD's Zen 4, else
-        "halves" and "partition".  They predict the fastest from the number of keys and a look at 32 to 1024 of them.
+        "halves" and "partition", with AVX2 and up to four streams also "vectors".  They predict the fastest from the
+        number of keys and a look at 32 to 1024 of them.
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
         asking.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
         them, or 256 KiB on CPUs other than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy" below 5.5 KiB.
         On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a
-        few clusters; else it is "halves" below 16 MiB and "partition" above.  Each stream has at least 1 MiB of keys;
-        on Zen 4, two streams share 256 KiB.  Each counts at least 256K keys.
+        few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2, without AVX-512, and on up to
+        four streams, it is "vectors" instead of these two, from 512 KiB on.  Each stream has at least 1 MiB of keys;
+        two share 256 KiB on Zen 4, and 512 KiB with AVX2.  Each counts at least 256K keys.
+
+        "vectors" sorts with vectors alone if the CPU has AVX-512.  With AVX2, vectors split the keys, and NumPy sorts
+        parts of up to 512 KiB.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -112,7 +117,7 @@ def sort(
         range of the keys is too wide for "counting".  Also if ``threads`` is not from 1 to 256, if it is given with an
         SPMD program, or if it is more than 1 with "numpy".
     Unsupported
-        The algorithm is "vectors" and the CPU has no AVX-512.
+        The algorithm is "vectors" and the CPU has neither AVX-512 nor AVX2.
 
     Notes
     -----
@@ -140,7 +145,7 @@ def sort(
     if threads is not None:
         check_threads(threads, f"algorithm={algorithm!r}", algorithm in HERE, algorithm == "numpy")
     if algorithm == "vectors" and not vectors.has_vectors():
-        raise Unsupported('algorithm="vectors" needs a CPU with AVX-512, and this one has none: use "auto"')
+        raise Unsupported('algorithm="vectors" needs a CPU with AVX-512 or AVX2, and this one has neither: use "auto"')
     result = np.empty(len(given), given.dtype.newbyteorder("=")) if out is None else _checked_out(out, given)
     if algorithm in FORMS or algorithm == "program":
         _run(algorithm, given, result, machine)
@@ -185,7 +190,8 @@ def argsort(
     Notes
     -----
     "packed" works in the array of the result, and copies keys that are strided, read-only, unaligned or in the other
-    byte order.  "partition" copies the keys.
+    byte order.  On CPUs whose vectors do not split keys for "auto" in `sort`, it needs another array of this size.
+    "partition" copies the keys.
 
     Examples
     --------

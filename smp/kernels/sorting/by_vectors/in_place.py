@@ -1,4 +1,4 @@
-"""Sort keys in place: split them by pivots, with vectors, until a few are left, which a sorting network sorts.
+"""Sort keys in place: split them by pivots, with vectors, until parts are left that a network or NumPy sorts.
 
     0                                    n
     │ stream 0        │ stream 1         │    each stream splits a block by the same pivot
@@ -44,14 +44,15 @@ from smp._runtime.program.processor import share
 from ...in_process import side_by_side
 from ..keys import Keys
 from ..parts import is_plain
-from .vectors import GROUP, MOST_VECTORS, VECTOR, before, sort_few, split_group, split_vector
+from . import vectors
+from .vectors import GROUP_BYTES, MOST_VECTORS, before, lanes_of, sort_few, split_group, split_vector
 
 CHUNK_BYTES = 1 << 18
-"""Bytes of a part that one stream sorts alone, in its core's cache."""
+"""Bytes of a part that one stream sorts alone, in its core's cache; twice as many if NumPy sorts it."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
-_LANES = VECTOR // 4  # of the shortest keys
+_GROUP = GROUP_BYTES // 4  # of the shortest keys
 Range = tuple[int, int]
 Pivot = tuple[Any, bool, bool]
 Call = Callable[[], object]
@@ -79,8 +80,7 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys) -> int:
 
     There are keys for at least two groups of vectors; ``kept`` has room for three.
     """
-    lanes = VECTOR // keys.itemsize
-    group = GROUP * lanes
+    lanes, group = lanes_of(keys), GROUP_BYTES // keys.itemsize
     unread, stop = low + group, low + (high - low) // group * group - group
     free = group + high - stop
     for i in range(group):  # quicker than slices, whose overlap is checked
@@ -100,13 +100,10 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys) -> int:
         right -= group - count
     whole = free // lanes * lanes
     for i in range(whole, free):
-        key = kept[i]
-        if key <= pivot:
-            keys[left] = key
-            left += 1
-        else:
-            right -= 1
-            keys[right] = key
+        keys[left] = keys[right - 1] = kept[i]  # a jump would be mispredicted half of the time
+        first = kept[i] <= pivot
+        left += first
+        right -= 1 - first
     for at in range(0, whole, lanes):  # the free places are whole vectors now: the two stores of the last one agree
         count = split_vector(kept, at, keys, left, right, pivot)
         left += count
@@ -147,7 +144,7 @@ def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: in
 )
 def split_block(keys: Keys, low: int, high: int, pivot: Any) -> int:
     """Split a block by a pivot; see `split`."""
-    return split(keys, low, high, pivot, np.empty(3 * GROUP * _LANES, keys.dtype))
+    return split(keys, low, high, pivot, np.empty(3 * _GROUP, keys.dtype))
 
 
 @local(name="sorting.exchange", terms={"key": "count"}, cost="(2 * load + 2 * store + int) * count")
@@ -176,8 +173,8 @@ def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
     int
         Number of these ranges.
     """
-    few = MOST_VECTORS * (VECTOR // keys.itemsize)
-    kept, some = np.empty(3 * GROUP * _LANES, keys.dtype), np.empty(31, keys.dtype)
+    few = MOST_VECTORS * lanes_of(keys)
+    kept, some = np.empty(3 * _GROUP, keys.dtype), np.empty(31, keys.dtype)
     ranges = np.empty((96, 3), np.int64)  # the longer half waits, so there are fewer of them than bits in a length
     tries, length = 10, high - low
     while length > 0:
@@ -240,7 +237,7 @@ def sort_in_place(keys: Keys, streams: int) -> None:
     streams : int
         Number of streams.
     """
-    if keys.nbytes <= CHUNK_BYTES:
+    if keys.nbytes <= _chunk():
         sort_alone(keys, 0, len(keys))
         return
     parts = _Parts(keys)
@@ -251,10 +248,17 @@ def sort_in_place(keys: Keys, streams: int) -> None:
 
 def sort_alone(keys: Keys, low: int, high: int) -> None:
     """Sort the keys between two places, on one stream."""
+    if vectors.split_for_numpy():
+        keys[low:high].sort()
+        return
     left = np.empty((_MOST_LEFT, 2), np.int64)
     if count := sort_part(keys, low, high, left):
         for a, b in left[:count].tolist():
             keys[a:b].sort()
+
+
+def _chunk() -> int:
+    return CHUNK_BYTES << vectors.split_for_numpy()
 
 
 def _split_together(keys: Keys, streams: int) -> list[Range]:
@@ -265,7 +269,7 @@ def _split_together(keys: Keys, streams: int) -> list[Range]:
         teams: list[_Team] = []
         for low, high, count in todo:
             octets = (high - low) * keys.itemsize
-            pivot = _median(keys, low, high) if count > 1 and octets > CHUNK_BYTES else None
+            pivot = _median(keys, low, high) if count > 1 and octets > _chunk() else None
             if pivot is None or pivot != pivot:
                 done.append((low, high))
             else:
@@ -365,7 +369,7 @@ class _Parts:
     def _short(self, low: int, high: int) -> Range:
         """Split a part until it is short, put the others back, and return it."""
         keys = self._keys
-        while (high - low) * keys.itemsize > CHUNK_BYTES:
+        while (high - low) * keys.itemsize > _chunk():
             pivot = _median(keys, low, high)
             middle = split_block(keys, low, high, pivot) if pivot == pivot else high
             if middle in (low, high):

@@ -1,14 +1,15 @@
-"""Split keys by a pivot, and sort a few of them, with vectors of 64 bytes.
+"""Split keys by a pivot, and sort a few of them, with vectors of 64 bytes (AVX-512) or 32 (AVX2).
 
     keys      5 9 2 7 1 8 6 3      a vector of eight lanes, pivot 5
     packed    5 2 1 3 9 7 8 6      those up to the pivot first, then the others, both in order
     stored    at the left end and at the right end of the free places: the others are stored over on the left, and
               those up to the pivot on the right
 
-A register is packed by two instructions, and the whole vector is stored twice.  Storing only the chosen lanes would do
-the same, but takes many times as long on some CPUs.
+A vector is packed in a register, and the whole vector is stored twice.  Storing only the chosen lanes would do the
+same, but takes many times as long on some CPUs.
 
-The functions here define the results.  In compiled loops, the vector code of ``instructions`` replaces them.
+The functions here define the results.  In compiled loops, the vector code of ``splitting`` and ``network`` replaces
+them.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ from smp._runtime.loops.compiler import imported_with_numba
 
 from ..keys import Keys
 
-VECTOR = 64
-"""Bytes of a vector."""
-GROUP = 4
-"""Vectors that are read at once: what they are compared with does not wait for the places of those before."""
 MOST_VECTORS = 16
 """Vectors that `sort_few` sorts at most."""
+GROUP_BYTES = 256
+"""Bytes of the vectors that are read at once: what they are compared with does not wait for the places of earlier ones.
+"""
+
+
+def lanes_of(keys: Keys) -> int:
+    """Return the number of keys in a vector."""
+    return width() // keys.itemsize
 
 
 def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
@@ -44,7 +49,7 @@ def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot
         Place of the vector, first of the free places on the left, and end of those on the right.
     pivot : of the keys' dtype
     """
-    lanes = VECTOR // keys.itemsize
+    lanes = lanes_of(keys)
     some = source[at : at + lanes].copy()
     first = some <= pivot
     low, high = some[first], some[~first]
@@ -54,12 +59,12 @@ def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot
 
 
 def split_group(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
-    """Read `GROUP` vectors of keys, and then do with each what `split_vector` does; return how many keys come first."""
-    lanes = VECTOR // keys.itemsize
-    some = keys[at : at + GROUP * lanes].copy()
+    """Read a group of vectors, and then do with each what `split_vector` does; return how many keys come first."""
+    lanes, group = lanes_of(keys), GROUP_BYTES // keys.itemsize
+    some = keys[at : at + group].copy()
     total = 0
-    for k in range(GROUP):
-        count = split_vector(some, k * lanes, keys, left + total, right - k * lanes + total, pivot)
+    for k in range(0, group, lanes):
+        count = split_vector(some, k, keys, left + total, right - k + total, pivot)
         total += count
     return total
 
@@ -78,13 +83,31 @@ def before(key: Any) -> Any:
 
 
 @functools.cache
+def width() -> int:
+    """Return the bytes of a vector."""
+    return 64 if _features().get("avx512f") else 32
+
+
+@functools.cache
 def has_vectors() -> bool:
     """Return True if the CPU has the instructions, and if loops are compiled for this CPU."""
     if os.getenv("NUMBA_CPU_NAME") or os.getenv("NUMBA_CPU_FEATURES"):
         return False
+    return any(_features().get(name) for name in ("avx512f", "avx2"))
+
+
+def _features() -> Any:
     from llvmlite.binding import get_host_cpu_features
 
-    return bool(get_host_cpu_features().get("avx512f"))
+    return get_host_cpu_features()
+
+
+def split_for_numpy() -> bool:
+    """Return True on CPUs with AVX2 and without AVX-512, where NumPy sorts the parts that vectors have split.
+
+    With half as many registers of half the width, a network takes longer than NumPy's sort.
+    """
+    return has_vectors() and width() == 32
 
 
 @functools.cache

@@ -1,0 +1,167 @@
+"""Vector code of sorting, against its definitions and NumPy's sort."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.keys_of_types import Keys, drawn, every_type, needs_vectors, same
+
+import smp
+from smp._runtime.loops.compiler import numba
+from smp.kernels.sorting.by_vectors import vectors
+from smp.kernels.sorting.by_vectors.vectors import (
+    GROUP_BYTES,
+    MOST_VECTORS,
+    before,
+    sort_few,
+    split_group,
+    split_vector,
+)
+
+
+@smp.local
+def split_one(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
+    return split_vector(source, at, keys, left, right, pivot)
+
+
+@smp.local
+def split_some(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
+    return split_group(keys, at, left, right, pivot)
+
+
+@smp.local
+def sort_some(keys: Keys, first: int, count: int) -> None:
+    sort_few(keys, first, count)
+
+
+@smp.local
+def before_all(keys: Keys, made: Keys) -> None:
+    for k in range(len(keys)):
+        made[k] = before(keys[k])
+
+
+@needs_vectors
+@every_type
+def test_vector_code_splits_as_its_definition_does(dtype: np.dtype[Any]) -> None:
+    lanes = vectors.width() // dtype.itemsize
+    keys = drawn(dtype, 4 * lanes)
+    for pivot in (*keys[:lanes], keys[~(keys != keys)].max()):
+        for source in (keys, drawn(dtype, lanes + 3, 7)):
+            ours, defined = keys.copy(), keys.copy()
+            count = split_one(source, 3, ours, 0, 4 * lanes, pivot)
+            assert count == split_vector(source, 3, defined, 0, 4 * lanes, pivot)
+            assert ours.tobytes() == defined.tobytes()
+
+
+@every_type
+def test_no_number_lies_between_a_key_and_the_one_before_it(dtype: np.dtype[Any]) -> None:
+    keys = drawn(dtype, 200)
+    made = np.empty_like(keys)
+    before_all(keys, made)
+    assert same(made, np.array([before(key) for key in keys]))
+    if dtype.kind == "f":
+        assert same(made, np.nextafter(keys, dtype.type(-np.inf)))
+    else:
+        least = np.iinfo(dtype).min
+        assert [int(key) for key in made] == [max(least, int(key) - 1) for key in keys]
+        ends = np.array([least, least + 1, np.iinfo(dtype).max], dtype)
+        assert [int(before(key)) for key in ends] == [least, least, np.iinfo(dtype).max - 1]
+
+
+@needs_vectors
+@every_type
+def test_vector_code_splits_groups_as_their_definition_does(dtype: np.dtype[Any]) -> None:
+    group = GROUP_BYTES // dtype.itemsize
+    keys = drawn(dtype, 3 * group)
+    for pivot in (*keys[:20], keys[~(keys != keys)].max()):
+        for at in (0, group, 2 * group):  # in the places that are written first, between them, and in the last ones
+            ours, defined = keys.copy(), keys.copy()
+            assert split_some(ours, at, 0, 3 * group, pivot) == split_group(defined, at, 0, 3 * group, pivot)
+            assert ours.tobytes() == defined.tobytes()
+
+
+@needs_vectors
+@every_type
+def test_the_network_sorts_any_number_of_keys_and_touches_no_others(dtype: np.dtype[Any]) -> None:
+    most = MOST_VECTORS * vectors.width() // dtype.itemsize
+    around = {2**k + d for k in range(3, 7) for d in (-1, 0, 1)}
+    for count in {*range(0, most, 7), *(count for count in around if count < most), most - 1, most}:
+        keys = drawn(dtype, count + 20, count)
+        expected = keys.copy()
+        expected[9 : 9 + count].sort()
+        sort_some(keys, 9, count)
+        assert same(keys, expected)
+
+
+@needs_vectors
+@pytest.mark.parametrize("vectors_", [1, 4, 8])
+def test_the_network_sorts_all_zeros_and_ones_that_are_ordered_in_two_halves(vectors_: int) -> None:
+    """A network that merges all of these merges any keys, by the zero-one principle."""
+    n = vectors_ * vectors.width() // 8
+    for a in range(n // 2 + 1):
+        for b in range(n // 2 + 1):
+            keys = np.array([0] * a + [1] * (n // 2 - a) + [0] * b + [1] * (n // 2 - b))
+            sort_some(keys, 0, n)
+            assert keys.sum() == n - a - b
+            assert not np.any(np.diff(keys) < 0)
+
+
+@needs_vectors
+@pytest.mark.parametrize("dtype", [np.uint32, np.float64])
+def test_vectors_that_the_network_keeps_on_the_stack_do_not_cross_cache_lines(dtype: Any) -> None:
+    @numba().njit  # type: ignore[untyped-decorator]
+    def few(keys: NDArray[Any]) -> None:
+        sort_few(keys, 0, len(keys))
+
+    few(np.zeros(9, dtype))
+    code = next(iter(few.inspect_asm().values()))
+    width = vectors.width()
+    register = {64: "zmm", 32: "ymm"}[width]
+    _, _, network = code.partition(f"andq\t$-{width}, %rsp")
+    places = re.findall(rf"vmov\w+\s+%{register}\d+, (-?\d*)\(%rsp\)", network.partition("retq")[0])
+    assert places
+    assert {int(place or 0) % width for place in places} == {0}
+
+
+OTHER_WIDTH = """
+import numpy as np, sys
+from smp.kernels.sorting.by_vectors import vectors
+
+width = int(sys.argv[1])
+vectors.width = lambda: width
+from smp.kernels.sorting.by_vectors.in_place import split_block
+from test_vector_code import sort_some
+from support.keys_of_types import DTYPES, drawn, same
+
+for dtype in DTYPES:
+    for count in (1, 9, 33, 16 * width // dtype.itemsize):
+        keys = drawn(dtype, count, count)
+        found = keys.copy()
+        sort_some(found, 0, count)
+        assert same(found, np.sort(keys)), (dtype, count)
+    if width == 32:
+        keys = drawn(dtype, 1001)
+        pivot = np.sort(keys)[300]
+        middle = split_block(keys, 0, 1001, pivot)
+        assert (keys[:middle] <= pivot).all() and not (keys[middle:] <= pivot).any(), dtype
+print("done")
+"""
+
+
+@needs_vectors
+def test_vectors_of_the_other_width_split_and_sort_as_well(tmp_path: Path) -> None:
+    """With AVX-512, this runs the code for AVX2; without it, the network of the longer vectors, in two registers each.
+
+    The width is in no key of machine code, so there is an empty folder for it.
+    """
+    folders = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path])
+    environment = {**os.environ, "SMP_CACHE_DIR": str(tmp_path), "PYTHONPATH": folders}
+    command = [sys.executable, "-c", OTHER_WIDTH, str(96 - vectors.width())]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr
