@@ -273,6 +273,24 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             assert taken == expected
 
 
+def test_auto_counts_keys_of_64_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    by_counting = fast.sort_by_counting
+    monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or by_counting(*args))
+    rng = np.random.default_rng(1)
+    n = fast.WORTH_COUNTING // 4
+    for keys, expected in (
+        (rng.integers(0, 1000, n - 1, np.int32), []),
+        (rng.integers(0, 1000, n, np.int32), [1000]),
+        (rng.integers(0, n, n, np.int32), []),  # too wide a range
+        (rng.integers(0, 5, n, np.int32), []),  # NumPy sorts keys of few values faster
+        (rng.random(n, np.float32), []),
+    ):
+        counted.clear()
+        assert same(sort(keys), np.sort(keys))
+        assert counted == expected
+
+
 def test_libraries_of_cpus_whose_vectors_split_choose_them_by_rule(splitting: None) -> None:
     library: Library = choice.sort_library(np.dtype(np.float64), 2)
     assert [*library.implementations] == ["numpy", "vectors", "halves", "partition"]

@@ -39,10 +39,10 @@ from .fast import (
     sort_fast,
     streams_by_rule,
     widest,
-    worth_a_glance,
+    worth_counting,
 )
 from .keys import Keys
-from .orders.fast import MANY_BITS, WORTH_PACKING, WORTH_PARTING, WORTH_TWO, argsort_fast
+from .orders.fast import MANY_BITS, WORTH_PARTING, WORTH_TWO, argsort_fast, worth_packing
 from .parts import Numbers
 from .sampling import ALL_DIFFER, Figures, Look, Variety, figures, look, sample_of
 
@@ -300,7 +300,7 @@ def _rule_of_sort(
     if by_vectors and n * octets < WORTH_VECTORS:
         return "numpy"
     several = streams_by_rule(n * octets, streams, by_vectors, bits < LEAST_BITS) > 1
-    if width <= widest(n, octets, by_vectors) and bits >= LEAST_BITS and n * octets >= worth_a_glance(by_vectors):
+    if width <= widest(n, octets, by_vectors) and bits >= LEAST_BITS and n * octets >= worth_counting(by_vectors):
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"
@@ -313,7 +313,7 @@ def _rule_of_sort(
 
 def _rule_of_argsort(octets: int, streams: int, n: float, bits: float, *_: float) -> str:
     """Return the algorithm that `argsort_fast` takes for "auto", as far as these numbers show it."""
-    if n < WORTH_PACKING[octets]:
+    if n < worth_packing(octets):
         return "numpy"
     if n >= WORTH_PARTING and bits < LEAST_BITS:
         return "partition"

@@ -30,6 +30,8 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_SPLITTING, MOST_SPLITTING = 1 << 19, 4
 """Bytes of keys from which "auto" lets vectors split them for NumPy, and most streams that do so; see decision 0044."""
+WORTH_COUNTING = 1 << 16
+"""Bytes of keys from which "auto" may count them on CPUs where vectors split keys for NumPy."""
 WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
@@ -165,6 +167,11 @@ def worth_a_glance(by_vectors: bool) -> int:
     return 1 << 14 if by_vectors else 1 << 18
 
 
+def worth_counting(by_vectors: bool) -> int:
+    """Return the bytes of keys from which "auto" may count them."""
+    return WORTH_COUNTING if vectors.split_for_numpy() and not by_vectors else worth_a_glance(by_vectors)
+
+
 def widest(n: float, octets: int, by_vectors: bool) -> float:
     """Return the width of the widest range with which it pays to count n integers of some bytes each."""
     return n * octets / BYTES_A_COUNTER if by_vectors else n / KEYS_A_COUNTER
@@ -172,10 +179,11 @@ def widest(n: float, octets: int, by_vectors: bool) -> float:
 
 def is_narrow(keys: Keys) -> bool:
     """Return True if counting may pay for a short array: for integers of which a few show a narrow range."""
-    if keys.dtype.kind == "f" or keys.nbytes < worth_a_glance(vectors.beat_numpy()) or len(keys) > MOST_KEYS:
+    by_vectors = vectors.beat_numpy()
+    if keys.dtype.kind == "f" or keys.nbytes < worth_counting(by_vectors) or len(keys) > MOST_KEYS:
         return False
     narrow = seem_narrow(keys, int(_widest(keys)))
-    return narrow and (keys.nbytes <= CHUNK_BYTES or not repeats(keys))
+    return narrow and ((by_vectors and keys.nbytes <= CHUNK_BYTES) or not repeats(keys))
 
 
 def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:

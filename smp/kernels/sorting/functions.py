@@ -34,6 +34,7 @@ from .fast import (
     MOST_KEYS,
     WORTH_VECTORS,
     count_at_a_glance,
+    is_narrow,
     may_count,
     repeats,
     sort_fast,
@@ -43,7 +44,7 @@ from .fast import (
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import MANY_BITS, WORTH_PACKING, WORTH_TWO, argsort_fast
+from .orders.fast import MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
@@ -83,11 +84,12 @@ def sort(
         asking.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
-        them, or 256 KiB on CPUs other than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy" below 5.5 KiB.
-        On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or most of them in a
-        few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2, without AVX-512, and on up to
-        four streams, it is "vectors" instead of these two, from 512 KiB on.  Each stream has at least 1 MiB of keys;
-        two share 256 KiB on Zen 4, and 512 KiB with AVX2.  Each counts at least 256K keys.
+        them on AMD's Zen 4, 64 KiB with AVX2 and without AVX-512, or 256 KiB on other CPUs.  Otherwise it is "vectors"
+        on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has
+        few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.
+        With AVX2, without AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on.
+        Each stream has at least 1 MiB of keys; two share 256 KiB on Zen 4, and 512 KiB with AVX2.  Each counts at least
+        256K keys.
 
         "vectors" sorts with vectors alone if the CPU has AVX-512.  With AVX2, vectors split the keys, and NumPy sorts
         parts of up to 512 KiB.
@@ -171,10 +173,10 @@ def argsort(
         "packed" sorts words, each of which holds a key's bits and its index.  "partition" moves keys and indices into
         parts, which NumPy orders; it is faster where few keys differ.
 
-        "auto" is "numpy" for few keys: below 1280 of four bytes, and below 1792 of eight.  Keys that ascend or descend
-        already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models,
-        as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has
-        few distinct ones.
+        "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
+        below 3072 and 7168.  Keys that ascend or descend already have their order at once.  Below 65,536 keys, others
+        are "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is "packed", or
+        "partition" if there are 2**18 keys or more and a sample has few distinct ones.
 
     Returns
     -------
@@ -200,7 +202,7 @@ def argsort(
     array([1, 2, 0])
     """
     if algorithm == "auto" and threads is None and _is_taken_by_numpy(keys) and len(keys) < WORTH_TWO:
-        if len(keys) < WORTH_PACKING[keys.itemsize]:
+        if len(keys) < worth_packing(keys.itemsize):
             return np.argsort(keys).astype(np.int64, copy=False)
         if is_plain(keys) and not first_way(keys):
             return argsort_packed(keys, 1)
@@ -228,9 +230,11 @@ def _is_short(keys: Keys, machine: Machine | None) -> bool:
         return True
     if vectors.beat_numpy():
         return False
-    if keys.nbytes >= worth_a_glance(False):
+    if keys.nbytes < LEAST:
+        return True
+    if keys.nbytes >= worth_a_glance(False) or is_narrow(keys):
         return False
-    return keys.nbytes < LEAST or len(keys) < sort_library(keys.dtype, streams_for(machine)).worth
+    return len(keys) < sort_library(keys.dtype, streams_for(machine)).worth
 
 
 def _is_taken_by_numpy(keys: ArrayLike) -> TypeGuard[NDArray[Any]]:

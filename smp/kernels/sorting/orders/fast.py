@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..by_vectors import vectors
 from ..fast import LEAST_BITS, MOST_KEYS, STREAM_BYTES, parts_for
 from ..keys import Keys
 from ..parts import CELLS, Numbers, Scale, count_cells, each_part, is_plain, partition, scale_of
 from ..sampling import entropy, look, variety
 from .packed import argsort_packed
 
-WORTH_PACKING = {4: 1280, 8: 1792}
-"""Number of keys from which "auto" packs them, by the bytes of a key; NumPy takes longer for shorter ones."""
+WORTH_PACKING, WORTH_PACKING_FOR_NUMPY = {4: 1280, 8: 1792}, {4: 3072, 8: 7168}
+"""Number of keys from which "auto" packs them, by the bytes of a key, if vectors sort the words, and if NumPy does."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
-MANY_BITS = 8
+MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
 """Bits of entropy that a sample may lose in cells, which hold several different keys then, for parts to be faster."""
+
+
+def worth_packing(octets: int) -> int:
+    """Return the number of keys of some bytes each from which "auto" packs them."""
+    return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY)[octets]
 
 
 def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
@@ -43,7 +49,7 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
         Some of the keys, ascending, if they have already been looked at.
     """
     if algorithm == "auto":
-        algorithm = "packed" if len(keys) >= WORTH_PACKING[keys.itemsize] else "numpy"
+        algorithm = "packed" if len(keys) >= worth_packing(keys.itemsize) else "numpy"
         looks = WORTH_PARTING <= len(keys) <= MOST_KEYS and _repeat(keys)
         streams = min(streams, max(1 + (len(keys) >= WORTH_TWO), WORD * len(keys) // STREAM_BYTES))
     else:
