@@ -273,7 +273,7 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             assert taken == expected
 
 
-def test_auto_counts_keys_of_64_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_counts_keys_of_128_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
     by_counting = fast.sort_by_counting
     monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or by_counting(*args))

@@ -84,7 +84,7 @@ def sort(
         asking.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
-        them on AMD's Zen 4, 64 KiB with AVX2 and without AVX-512, or 256 KiB on other CPUs.  Otherwise it is "vectors"
+        them on AMD's Zen 4, 128 KiB with AVX2 and without AVX-512, or 256 KiB on other CPUs.  Otherwise it is "vectors"
         on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has
         few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.
         With AVX2, without AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on.
