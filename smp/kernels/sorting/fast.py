@@ -131,7 +131,8 @@ def count_at_a_glance(keys: Keys, out: Keys, seen: Variety) -> bool:
 
     Return True if the keys are sorted.
     """
-    narrow = len(keys) < 2 * KEYS_TO_COUNT and may_count(keys, seen) and seen.width < _widest(keys)
+    some = len(keys) < 2 * KEYS_TO_COUNT and keys.nbytes >= worth_counting(vectors.beat_numpy())
+    narrow = some and may_count(keys, seen) and seen.width < _widest(keys)
     return narrow and _counted_exactly(keys, out, 1)
 
 

@@ -32,6 +32,7 @@ from .counting import WIDEST, sort_by_counting
 from .fast import (
     FEW_BITS,
     MOST_KEYS,
+    STREAM_BYTES,
     WORTH_VECTORS,
     count_at_a_glance,
     is_narrow,
@@ -282,20 +283,24 @@ def _count(keys: Keys, out: Keys, streams: int) -> None:
 def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -> None:
     """Sort with the form that the models choose, or else the rule; keys in order are only copied."""
     long, by_vectors = keys.nbytes >= LEAST and len(keys) <= MOST_KEYS, vectors.beat_numpy()
-    seen = variety(keys) if long and by_vectors and is_plain(keys) else None
+    seen = variety(keys) if long and is_plain(keys) else None
     if seen is None and (way := direction(keys)):
         if way < 0 or keys is not out:
             given = keys[::way]
             np.copyto(out, given.copy() if np.may_share_memory(keys, out) else given)
         return
-    if seen and count_at_a_glance(keys, out, seen):
-        return
     streams = threads or (streams_for(machine) if keys.nbytes >= LEAST else 1)
     library = sort_library(keys.dtype, streams) if long else None
-    if library and library.models and len(keys) >= library.worth:
-        by_models(library, Request(keys, out), None if seen and may_count(keys, seen) else seen)
-    elif seen and not may_count(keys, seen):
-        sort_fast(keys, out, streams_by_rule(keys.nbytes, streams, True, seen.bits <= FEW_BITS), "vectors")
+    asked = library if library and library.models and len(keys) >= library.worth else None
+    if seen and (by_vectors or not asked) and count_at_a_glance(keys, out, seen):
+        return
+    enough = seen if seen and by_vectors and not may_count(keys, seen) else None
+    if asked:
+        by_models(asked, Request(keys, out), enough)
+    elif enough:
+        sort_fast(keys, out, streams_by_rule(keys.nbytes, streams, True, enough.bits <= FEW_BITS), "vectors")
+    elif seen and not by_vectors and seen.bits <= FEW_BITS and keys.nbytes < STREAM_BYTES:
+        sort_fast(keys, out, 1, "numpy")
     else:
         few = streams > 1 and repeats(keys)
         sort_fast(keys, out, streams_by_rule(keys.nbytes, streams, by_vectors, few))
