@@ -182,11 +182,8 @@ def _integers(lanes: Lanes, words: Any) -> Any:
     """Return the integers in the order of the keys, NaN last."""
     builder = lanes.builder
     if not lanes.floats:
-        return (
-            words
-            if lanes.signed or _stay_unsigned(lanes)
-            else builder.xor(words, everywhere(lanes, 1 << (lanes.bits - 1)))
-        )
+        flips = not (lanes.signed or _stay_unsigned(lanes))
+        return builder.xor(words, everywhere(lanes, 1 << (lanes.bits - 1))) if flips else words
     keys = builder.bitcast(words, lanes.keys)
     last = everywhere(lanes, (1 << (lanes.bits - 1)) - 1)
     return builder.select(builder.fcmp_unordered("uno", keys, keys), last, _flipped(lanes, words))
