@@ -67,6 +67,13 @@ def test_any_keys_are_sorted(keys: Keys, repeats: int) -> None:
     assert same(found, expected)
 
 
+def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
+    """Return a list that gets the third argument of each call of a function of `fast`: streams, or a width."""
+    calls, function = list[int](), getattr(fast, name)
+    monkeypatch.setattr(fast, name, lambda *args: calls.append(args[2]) or function(*args))
+    return calls
+
+
 def few_values(dtype: np.dtype[Any], n: int, count: int, skew: float, seed: int) -> Keys:
     """Return keys of a few values, among them the ends of the type; with a skew, some are far rarer than others."""
     ends = [np.inf, -np.inf, np.nan] if dtype.kind == "f" else [np.iinfo(dtype).min, np.iinfo(dtype).max, 0]
@@ -180,9 +187,7 @@ def test_no_memory_is_needed_in_place() -> None:
 def test_auto_takes_vectors_for_all_but_short_arrays_and_narrow_ranges(
     with_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken: list[int] = []
-    by_vectors = fast.sort_by_vectors
-    monkeypatch.setattr(fast, "sort_by_vectors", lambda *args: taken.append(args[2]) or by_vectors(*args))
+    taken = noted(monkeypatch, "sort_by_vectors")
     rng = np.random.default_rng(1)
     short = fast.WORTH_VECTORS // 8
     for keys, expected in (
@@ -211,9 +216,7 @@ def test_short_arrays_are_sorted_at_once(
         keys[17] = np.iinfo(dtype).max if way == "with an outlier" else keys[17]
     elif way == "in order":
         keys = keys[np.argsort(keys)]
-    counted, asked = list[int](), list[int]()
-    by_counting, others = fast.sort_by_counting, functions._sort
-    monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or by_counting(*args))
+    counted, asked, others = noted(monkeypatch, "sort_by_counting"), list[int](), functions._sort
     monkeypatch.setattr(functions, "_sort", lambda *args: asked.append(len(args[0])) or others(*args))
     before, expected = keys.copy(), np.sort(keys)
     assert same(sort(keys), expected)
@@ -254,9 +257,7 @@ def test_without_the_instructions_vectors_are_refused(without_vectors: None) -> 
 
 
 def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[int] = []
-    by_vectors = fast.sort_by_vectors
-    monkeypatch.setattr(fast, "sort_by_vectors", lambda *args: taken.append(args[2]) or by_vectors(*args))
+    taken = noted(monkeypatch, "sort_by_vectors")
     rng = np.random.default_rng(1)
     short = fast.WORTH_SPLITTING // 8
     for keys, by_two, by_many in (
@@ -274,9 +275,7 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
 
 
 def test_auto_counts_keys_of_128_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[int] = []
-    by_counting = fast.sort_by_counting
-    monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or by_counting(*args))
+    counted = noted(monkeypatch, "sort_by_counting")
     rng = np.random.default_rng(1)
     n = fast.WORTH_COUNTING // 4
     for keys, expected in (
@@ -305,13 +304,21 @@ def test_loops_that_are_compiled_for_another_cpu_have_no_vectors(monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("cpu", "faster"), [("znver3", False), ("znver4", True), ("znver5", False), ("emeraldrapids", False)]
+    ("cpu", "width", "faster"),
+    [
+        ("znver3", 32, False),
+        ("znver4", 64, True),
+        ("znver4", 32, False),
+        ("znver5", 64, False),
+        ("emeraldrapids", 64, False),
+    ],
 )
 def test_vectors_replace_numpy_where_it_stores_lanes_slowly(
-    with_vectors: None, cpu: str, faster: bool, monkeypatch: pytest.MonkeyPatch
+    with_vectors: None, cpu: str, width: int, faster: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from llvmlite import binding
 
     monkeypatch.undo()
     monkeypatch.setattr(binding, "get_host_cpu_name", lambda: cpu)
+    monkeypatch.setattr(vectors, "width", lambda: width)
     assert vectors.beat_numpy.__wrapped__() is faster

@@ -152,7 +152,7 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
 
 def may_split(streams: int) -> bool:
     """Return True if vectors split the keys of long arrays for NumPy on this number of streams."""
-    return vectors.split_for_numpy() and not vectors.beat_numpy() and 1 < streams <= MOST_SPLITTING
+    return vectors.split_for_numpy() and 1 < streams <= MOST_SPLITTING
 
 
 def repeats(keys: Keys) -> bool:

@@ -32,7 +32,6 @@ from .counting import WIDEST, sort_by_counting
 from .fast import (
     FEW_BITS,
     MOST_KEYS,
-    STREAM_BYTES,
     WORTH_VECTORS,
     count_at_a_glance,
     is_narrow,
@@ -294,16 +293,16 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
     asked = library if library and library.models and len(keys) >= library.worth else None
     if seen and (by_vectors or not asked) and count_at_a_glance(keys, out, seen):
         return
-    enough = seen if seen and by_vectors and not may_count(keys, seen) else None
+    by_glance = seen if seen and by_vectors and not may_count(keys, seen) else None
     if asked:
-        by_models(asked, Request(keys, out), enough)
-    elif enough:
-        sort_fast(keys, out, streams_by_rule(keys.nbytes, streams, True, enough.bits <= FEW_BITS), "vectors")
-    elif seen and not by_vectors and seen.bits <= FEW_BITS and keys.nbytes < STREAM_BYTES:
-        sort_fast(keys, out, 1, "numpy")
+        by_models(asked, Request(keys, out), by_glance)
+        return
+    few = seen.bits <= FEW_BITS if seen else streams > 1 and repeats(keys)
+    several = streams_by_rule(keys.nbytes, streams, by_vectors, few)
+    if by_glance:
+        sort_fast(keys, out, several, "vectors")
     else:
-        few = streams > 1 and repeats(keys)
-        sort_fast(keys, out, streams_by_rule(keys.nbytes, streams, by_vectors, few))
+        sort_fast(keys, out, several, "numpy" if few and not by_vectors else "auto")
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:
