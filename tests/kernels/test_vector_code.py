@@ -163,5 +163,5 @@ def test_vectors_of_the_other_width_split_and_sort_as_well(tmp_path: Path) -> No
     folders = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path])
     environment = {**os.environ, "SMP_CACHE_DIR": str(tmp_path), "PYTHONPATH": folders}
     command = [sys.executable, "-c", OTHER_WIDTH, str(96 - vectors.width())]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.stdout == "done\n", done.stderr
