@@ -724,6 +724,83 @@ def test_a_processors_own_signal_handler_runs_while_it_waits_for_a_cell(pair: sm
     assert pair.run(program, pair.cells(2), timeout=30, helpers=True).results == [8, 7]
 
 
+def test_a_handler_leaves_the_value_of_the_wait_that_it_interrupts_alone(pair: smp.Machine) -> None:
+    """Both are of one thread; other threads read and replace the value of a wait while its handler runs."""
+
+    def program(proc: smp.Processor, cells: Any, way: str) -> Any:
+        import signal
+        import time
+
+        def handle(number: int, frame: object) -> None:
+            cells.writexf(0, 7)
+            time.sleep(0.2)  # the other processor reads, and changes the cell that the wait is at
+            assert [cells.readxx(0), cells.peek(0), cells.try_readff(0)] == [7, (True, 7), (True, 7)]
+
+        if proc.rank == 0:
+            signal.signal(signal.SIGALRM, handle)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            return cells.readfe(1) if way == "readfe" else cells.writeef(2, 5)
+        cells.readff(0)
+        if way == "readfe":
+            return cells.writeef(1, 8)
+        time.sleep(0.3)
+        return [cells.readfe(2), cells.readfe(2)]
+
+    cells = pair.cells(3)
+    assert pair.run(program, cells, "readfe", timeout=30, helpers=True).results == [8, None]
+    cells.purge(0)
+    cells.writeef(2, 4)
+    assert pair.run(program, cells, "writeef", timeout=30, helpers=True).results == [None, [4, 5]]
+
+
+def test_a_handler_may_wait_while_it_interrupts_a_wait(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor, cells: Any, way: str) -> Any:
+        import signal
+
+        def handle(number: int, frame: object) -> None:
+            cells.writeef(0, 7)
+            cells.writeef(2, cells.readfe(1) + loop(cells))
+
+        answers: list[int] = []
+        answered = proc.handler(lambda message, value: answers.append(value))
+        if proc.rank == 0:
+            signal.signal(signal.SIGALRM, handle)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            if way == "cell":
+                return cells.readfe(2)
+            proc.wait_until(lambda: answers)
+            return answers[0]
+        cells.writeef(1, cells.readfe(0) + 1)
+        cells.writeef(3, 100)
+        if way == "message":
+            proc.send(0, answered, cells.readfe(2))
+        return None
+
+    @smp.stream
+    def loop(cells: Any) -> int:
+        return readfe(cells, 3)
+
+    cells = pair.cells(4)
+    for way in ("cell", "message"):
+        assert pair.run(program, cells, way, timeout=30, helpers=True).results == [108, None]
+
+
+def test_a_deadlock_is_found_although_a_handler_has_waited_during_a_wait(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor, cells: Any) -> None:
+        import signal
+
+        if proc.rank == 0:
+            signal.signal(signal.SIGALRM, lambda number, frame: cells.readfe(0))
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            cells.readfe(1)
+        time.sleep(0.3)
+        cells.writeef(0, 7)
+        cells.readfe(2)
+
+    with pytest.raises(smp.DeadlockError, match=r"readfe of cell 1(.|\n)*readfe of cell 2"):
+        pair.run(program, pair.cells(3), timeout=30)
+
+
 def test_impossible_cells_are_refused(pair: smp.Machine) -> None:
     with pytest.raises(ValueError, match="the number of cells must be 0 or more, not -1"):
         pair.cells(-1)

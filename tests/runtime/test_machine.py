@@ -991,16 +991,21 @@ def test_ctrl_c_at_random_times_leaves_nothing_behind(script: Script, start: str
 
 
 def test_ctrl_c_in_a_terminal_shows_one_traceback(script: Script) -> None:
-    """The whole process group gets the signal. Only the parent shows a traceback, and its status is that of Python."""
+    """The whole process group gets the signal. Only the parent shows a traceback, and its status is that of Python.
+
+    A Ctrl-C before the script has begun would end an interpreter that cannot handle it yet, with status 1.
+    """
     for start in STARTS:
-        for wait in (0.0, 0.3):
+        for wait in (0.2, 0.5):
             process = subprocess.Popen(
-                [sys.executable, "-c", NO_GUARD.format(start=start) + "\nimport time\n"
+                [sys.executable, "-c", "print('begun', flush=True)\n" + NO_GUARD.format(start=start) + "\nimport time\n"
                  "smp.host(2).run(lambda proc: time.sleep(60))"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
             )  # fmt: skip
-            time.sleep(0.25 + wait)
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begun\n"
+            time.sleep(wait)
             os.killpg(process.pid, signal.SIGINT)
             try:
                 _, err = process.communicate(timeout=HARD)
@@ -1009,7 +1014,7 @@ def test_ctrl_c_in_a_terminal_shows_one_traceback(script: Script) -> None:
                 _, err = process.communicate(timeout=HARD)
                 assert err.startswith("Exception ignored in: "), err
                 err = err[err.index("\nKeyboardInterrupt: \n") + 1 :]
-            assert process.returncode == -signal.SIGINT
+            assert process.returncode == -signal.SIGINT, err
             assert err.count("\nKeyboardInterrupt") == 1, err  # one may come while Python handles an error of its own
             assert err.rstrip().endswith("KeyboardInterrupt")
             left = [p for p in psutil.process_iter() if _session(p.pid) == process.pid]

@@ -80,11 +80,11 @@ class InterpretedThreads(WaitingThreads):
             return "barrier"
         return self._described(stream.record.words)
 
-    def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
+    def operate(self, own: Stream, address: int, op: int, limit: int, deadline: int) -> int:
         if self._emulator.running is not None:
             with self._emulator.operation():
-                return super().operate(address, op, limit, deadline)
-        status = self._parent.operate(address, op, 0, 1)  # with a deadline that is already over
+                return super().operate(own, address, op, limit, deadline)
+        status = self._parent.operate(own, address, op, 0, 1)  # with a deadline that is already over
         if status == wait.EXPIRED and deadline == 0:
             raise DeadlockError(
                 "deadlock: this wait would not end, because no other thread can change the cell while no program runs; "
@@ -92,17 +92,17 @@ class InterpretedThreads(WaitingThreads):
             )
         return status
 
-    def tried(self, address: int, op: int) -> int:
+    def tried(self, own: Stream, address: int, op: int) -> int:
         if self._emulator.running is None:
-            return self._parent.tried(address, op)
+            return self._parent.tried(own, address, op)
         with self._emulator.operation():
-            return super().tried(address, op)
+            return super().tried(own, address, op)
 
-    def peeked(self, address: int) -> int:
+    def peeked(self, own: Stream, address: int) -> int:
         if self._emulator.running is None:
-            return self._parent.peeked(address)
+            return self._parent.peeked(own, address)
         with self._emulator.operation():
-            return super().peeked(address)
+            return super().peeked(own, address)
 
     def spawn(self, body: Callable[[], None]) -> None:
         running = self._emulator.running

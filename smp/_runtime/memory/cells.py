@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from smp.errors import Aborted, MachineClosed, MachineError, WaitTimeout
 
@@ -45,7 +45,7 @@ from ..protocols import cell, wait, waiters
 from ..protocols.stream_slots import LOCKED
 from .cell_values import store
 from .segment import Block, Segment, segment_of
-from .threads import NAMES, Threads
+from .threads import NAMES, Stream, Threads
 
 COUNTERS = np.dtype([("rank", np.int32), ("stream", np.int32), ("retries", np.int64), ("traps", np.int64)])
 PLAIN, PADDED = 2, 8  # words of a cell
@@ -135,18 +135,24 @@ class Cells:
 
     def _do(self, op: int, i: Any, value: Any, timeout: float | None) -> Any:
         """Do an operation that may wait."""
-        address, own = self._at(i), self._threads.own()
+        address = self._at(i)
+        with self._threads.own() as own:
+            bits = self._brought(own, value)
+            deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
+            status = self._threads.operate(own, address, op, self._limit(own.words), deadline)
+            if status:
+                self._ended(status, op, i, timeout)
+            return bits[0].item()
+
+    def _brought(self, own: Stream, value: Any) -> NDArray[Any]:
+        """Return the value that an operation brings and gets, and count the operation."""
         bits = own.value(self.dtype)
         if value is None:
             own.reads += 1
         else:
             own.writes += 1
             store(value, bits)
-        deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
-        status = self._threads.operate(address, op, self._limit(own.words), deadline)
-        if status:
-            self._ended(status, op, i, timeout)
-        return bits[0].item()
+        return bits
 
     def _ended(self, status: int, op: int, i: Any, timeout: float | None) -> None:
         if status == wait.EXPIRED:
@@ -163,17 +169,13 @@ class Cells:
         return self._block.segment.ended
 
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
-        address, own = self._at(i), self._threads.own()
-        bits = own.value(self.dtype)
-        if value is None:
-            own.reads += 1
-        else:
-            own.writes += 1
-            store(value, bits)
-        status = self._threads.tried(address, op)
-        if status == wait.ABORTED:
-            self._ended(status, op, i, None)
-        return status == wait.OK, bits[0].item()
+        address = self._at(i)
+        with self._threads.own() as own:
+            bits = self._brought(own, value)
+            status = self._threads.tried(own, address, op)
+            if status == wait.ABORTED:
+                self._ended(status, op, i, None)
+            return status == wait.OK, bits[0].item()
 
     def readfe(self, i: int, timeout: float | None = None) -> Any:
         """Wait until cell ``i`` is full, set it to empty, and return its value.
@@ -251,13 +253,13 @@ class Cells:
         int
             Number of writers that it released: 1 or 0.
         """
-        address, given, own = self._at(i), _given(value), self._threads.own()
-        store(given, own.value(self.dtype))
-        own.writes += 1
-        status = self._threads.operate(address, cell.PURGE, self._limit(own.words), 0)
-        if status:
-            self._ended(status, cell.PURGE, i, None)
-        return int(own.words[waiters.BITS])
+        address, given = self._at(i), _given(value)
+        with self._threads.own() as own:
+            self._brought(own, given)
+            status = self._threads.operate(own, address, cell.PURGE, self._limit(own.words), 0)
+            if status:
+                self._ended(status, cell.PURGE, i, None)
+            return int(own.words[waiters.BITS])
 
     def fill(self, i: int) -> None:
         """Set cell ``i`` to full, with the value that is in it."""
@@ -292,9 +294,10 @@ class Cells:
 
     def peek(self, i: int) -> tuple[bool, Any]:
         """Return whether cell ``i`` is full, and its value, both at the same moment."""
-        address, own = self._at(i), self._threads.own()
-        full = self._threads.peeked(address)
-        return bool(full), own.value(self.dtype)[0].item()
+        address = self._at(i)
+        with self._threads.own() as own:
+            full = self._threads.peeked(own, address)
+            return bool(full), own.value(self.dtype)[0].item()
 
     def full_together(self, indices: Iterable[int]) -> bool:
         """Return True if all these cells were seen full at one and the same moment."""

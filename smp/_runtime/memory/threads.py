@@ -1,12 +1,16 @@
 """The threads of one process as streams of a machine: their records, and what a machine provides to them.
 
 A thread gets a record at its first operation that may wait.  The fields of a record are those of ``waiters``.
+
+A handler of a signal runs in the middle of whatever the main thread does, also of an operation that waits.  The record
+then belongs to that operation: other threads may read and replace the value in it.  So an operation takes its record
+(``with threads.own() as own``), and operations of the handler get another one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +37,7 @@ NAMES = {
 
 
 class Stream:
-    """One stream and its record.
+    """One stream and its record; a context manager that takes the record for one operation.
 
     Attributes
     ----------
@@ -41,6 +45,10 @@ class Stream:
         The record (see `waiters`).
     address : int
         Address of the record in this process.
+    in_use : bool
+        Whether an operation has the record.
+    spares : list
+        What holds the records of handlers that have interrupted that operation, until it ends.
     reads, writes, loops : int
         Number of operations on cells from Python without a value, number of those with a value, and number of compiled
         loops that were given cells.
@@ -51,7 +59,18 @@ class Stream:
         self.thread = 0  # id of the Python thread that is this stream now
         self._bits = words[waiters.BITS : waiters.BITS + 1].view(np.uint8)
         self._views: dict[np.dtype[Any], NDArray[Any]] = {}
+        self.in_use = False
+        self.spares: list[Any] = []
         self.reads = self.writes = self.loops = 0
+
+    def __enter__(self) -> Self:
+        self.in_use = True
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.in_use = False
+        if self.spares:
+            self.spares.clear()
 
     def value(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return the value that goes into an operation and comes out of it, as an array of one element."""
@@ -91,16 +110,16 @@ class Threads(Protocol):
         """Let a watch report what the threads of this process wait for."""
 
     def own(self) -> Stream:
-        """Return the calling thread's stream."""
+        """Return the calling thread's stream, with a record that no operation has."""
 
-    def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
-        """Do an operation on a cell, with its value in BITS; return the status."""
+    def operate(self, own: Stream, address: int, op: int, limit: int, deadline: int) -> int:
+        """Do an operation on a cell, with its value in BITS of ``own``; return the status."""
 
-    def tried(self, address: int, op: int) -> int:
-        """Do an operation on a cell if it need not wait, with its value in BITS; return the status."""
+    def tried(self, own: Stream, address: int, op: int) -> int:
+        """Do an operation on a cell if it need not wait, with its value in BITS of ``own``; return the status."""
 
-    def peeked(self, address: int) -> int:
-        """Return 1 if a cell is full, else 0; its value is then in BITS."""
+    def peeked(self, own: Stream, address: int) -> int:
+        """Return 1 if a cell is full, else 0; its value is then in BITS of ``own``."""
 
     def state(self, address: int) -> int:
         """Return the state word of a cell."""

@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,12 @@ class _Holder:
     """An object that a thread holds until it ends; when it is dropped, the thread's record becomes free."""
 
     def __init__(self, threads: WaitingThreads, stream: Stream) -> None:
-        self._threads, self._stream = weakref.ref(threads), stream  # weak: `threads` holds this object, in `_mine`
+        self._threads, self.stream = weakref.ref(threads), stream  # weak: `threads` holds this object
 
     def __del__(self) -> None:
         threads = self._threads()
         if threads is not None:
-            threads.leave(self._stream)
+            threads.leave(self.stream)
 
 
 class WaitingThreads:
@@ -99,6 +99,15 @@ class WaitingThreads:
         if stream is None:
             stream = self._mine.stream = self._join()
             self._mine.holder = _Holder(self, stream)
+        return self._spare(stream) if stream.in_use else stream
+
+    def _spare(self, interrupted: Stream) -> Stream:
+        """Return a record for a handler, which the stream that it interrupts gives back."""
+        for holder in interrupted.spares:
+            if not holder.stream.in_use:
+                return cast("Stream", holder.stream)
+        stream = self._join()
+        interrupted.spares.append(_Holder(self, stream))
         return stream
 
     def _join(self) -> Stream:
@@ -197,13 +206,13 @@ class WaitingThreads:
         """Return the time of an event."""
         return time.clock_gettime_ns(SINCE_START)
 
-    def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
+    def operate(self, own: Stream, address: int, op: int, limit: int, deadline: int) -> int:
         if self.refuse is not None:
             self.refuse(op)
-        own = self.own()
         try:
             status = self._core.operate(address, own.address, op, limit, deadline)
             while status == wait.CHANGING:  # a slice is over: Python handles its signals here
+                own.spares.clear()  # those handlers have ended
                 status = self._core.finish(address, own.address, deadline)
         except BaseException:  # of a handler, which may also run after the last slice
             while own.words[waiters.OP] and self._core.finish(address, own.address, wait.OVER) == wait.CHANGING:
@@ -211,14 +220,14 @@ class WaitingThreads:
             raise
         return status
 
-    def tried(self, address: int, op: int) -> int:
-        return self._core.tried(address, self.own().address, op)
+    def tried(self, own: Stream, address: int, op: int) -> int:
+        return self._core.tried(address, own.address, op)
 
     def state(self, address: int) -> int:
         return self._core.state(address)
 
-    def peeked(self, address: int) -> int:
-        return self._core.peeked(address, self.own().address)
+    def peeked(self, own: Stream, address: int) -> int:
+        return self._core.peeked(address, own.address)
 
     def spawn(self, body: Callable[[], None]) -> None:
         def run() -> None:

@@ -69,13 +69,14 @@ class Watch:
         for thread in threading.enumerate():
             if thread.name.startswith(OURS):
                 frames.pop(thread.ident or 0, None)
+        running = set(frames)
         for stream in list(self._streams):
-            frame = frames.get(stream.thread)
+            frame = frames.get(stream.thread)  # two streams have it while a handler of a signal waits
             if frame is not None:
                 if stream.words[waiters.OP] != 0 or stream.words[waiters.BARRIER_AT] != 0:
-                    del frames[stream.thread]
+                    running.discard(stream.thread)
                 self._note(stream, frame)
-        return not frames
+        return not running
 
     def _note(self, stream: Waiter, frame: Any) -> None:
         text = f"{self._describe(stream.words) or operation(frame)}\n{where(frame)}"

@@ -16,7 +16,7 @@ from ..loops.atomics import clock
 from ..memory.threads import Threads
 from ..protocols import wait, waiters
 from ..protocols.cell import MUST_WAIT
-from .cells import PEEK, STATE, TRY
+from .cells import DO, PEEK, STATE
 from .messages import Request
 from .progress import Progress
 
@@ -82,31 +82,34 @@ class CellService:
     def carry_out(self, request: Request, answer: Answer) -> None:
         """Carry out a request on a cell of this node, and answer it; do not wait."""
         try:
-            address, own = self._address(request), self._threads.own()
+            address = self._address(request)
         except KeyError:  # it is of a run that has failed, and its cells have been dropped
             answer(wait.ABORTED, 0)
             return
         if request.what == STATE:
             answer(0, int(self._threads.state(address)))
-        elif request.what == PEEK:
-            answer(self._threads.peeked(address), int(own.words[waiters.BITS]))
-        else:
-            own.words[waiters.BITS] = request.bits
-            status = self._threads.tried(address, request.op)
-            if request.what == TRY or status != MUST_WAIT:
-                answer(status, int(own.words[waiters.BITS]))
+            return
+        with self._threads.own() as own:
+            if request.what == PEEK:
+                status = self._threads.peeked(own, address)
             else:
-                thread = threading.Thread(target=self._wait, args=(address, request, answer), name=THREAD, daemon=True)
-                with self._progress.lock:
-                    self._waiting.add(thread)
-                    thread.start()
+                own.words[waiters.BITS] = request.bits
+                status = self._threads.tried(own, address, request.op)
+            bits = int(own.words[waiters.BITS])
+        if request.what != DO or status != MUST_WAIT:
+            answer(status, bits)
+            return
+        thread = threading.Thread(target=self._wait, args=(address, request, answer), name=THREAD, daemon=True)
+        with self._progress.lock:
+            self._waiting.add(thread)
+            thread.start()
 
     def _wait(self, address: int, request: Request, answer: Answer) -> None:
-        own = self._threads.own()
-        own.words[waiters.BITS] = request.bits
-        limit = request.retries if request.retries >= 0 else int(own.words[waiters.RETRIES])
-        deadline = 0 if request.timeout is None else wait.deadline_after(request.timeout, clock())
-        status = self._threads.operate(address, request.op, limit, deadline)
-        answer(status, int(own.words[waiters.BITS]))
+        with self._threads.own() as own:
+            own.words[waiters.BITS] = request.bits
+            limit = request.retries if request.retries >= 0 else int(own.words[waiters.RETRIES])
+            deadline = 0 if request.timeout is None else wait.deadline_after(request.timeout, clock())
+            status = self._threads.operate(own, address, request.op, limit, deadline)
+            answer(status, int(own.words[waiters.BITS]))
         with self._progress.lock:
             self._waiting.discard(threading.current_thread())

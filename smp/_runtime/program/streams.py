@@ -91,8 +91,9 @@ class Thread(Generic[R]):
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the thread has ended, with a result or an exception; see `result`."""
         deadline = 0 if timeout is None else _wait.deadline_after(timeout, clock())
-        limit = int(self._threads.own().words[waiters.RETRIES])
-        status = self._threads.operate(int(self._words.ctypes.data), cell.READFF, limit, deadline)
+        with self._threads.own() as own:
+            limit = int(own.words[waiters.RETRIES])
+            status = self._threads.operate(own, int(self._words.ctypes.data), cell.READFF, limit, deadline)
         if status == _wait.EXPIRED:
             raise WaitTimeout(f"the thread has not ended within {timeout} s; give it longer, or see what it waits for")
         if status:
@@ -109,7 +110,8 @@ class Thread(Generic[R]):
         del self._work
         self._note(ENDS)
         note(self)
-        self._threads.operate(int(self._words.ctypes.data), cell.WRITEXF, 0, 0)
+        with self._threads.own() as own:
+            self._threads.operate(own, int(self._words.ctypes.data), cell.WRITEXF, 0, 0)
 
     def starts(self, function: Callable[..., Any]) -> None:
         """Note that the calling stream starts this thread, if the run is recorded."""

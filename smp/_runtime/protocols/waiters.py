@@ -1,6 +1,7 @@
 """Records of what streams wait for, one for each stream, in shared memory; and the queues that consist of records.
 
-    table      │ none │ record 1 │ record 2 │ ...          in the machine's segment; a record for each OS thread
+    table      │ none │ record 1 │ record 2 │ ...          in the machine's segment; a record for each OS thread,
+                                                       and one more for a handler that interrupts its wait
 
     STATUS     IDLE, WAITING or SERVED, in the low eight bits; its stream sleeps on it (futex)
     NEXT, LAST the record behind it in its queue; in the first record of a queue, also the last one
