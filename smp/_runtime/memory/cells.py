@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from smp.errors import Aborted, MachineClosed, MachineError, WaitTimeout
 
@@ -43,9 +43,8 @@ from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 from ..loops.compiler import imported_with_numba
 from ..protocols import cell, wait, waiters
 from ..protocols.stream_slots import LOCKED
-from .cell_values import store
 from .segment import Block, Segment, segment_of
-from .threads import NAMES, Stream, Threads
+from .threads import NAMES, Threads
 
 COUNTERS = np.dtype([("rank", np.int32), ("stream", np.int32), ("retries", np.int64), ("traps", np.int64)])
 PLAIN, PADDED = 2, 8  # words of a cell
@@ -137,22 +136,12 @@ class Cells:
         """Do an operation that may wait."""
         address = self._at(i)
         with self._threads.own() as own:
-            bits = self._brought(own, value)
+            bits = own.bring(value, self.dtype)
             deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
             status = self._threads.operate(own, address, op, self._limit(own.words), deadline)
             if status:
                 self._ended(status, op, i, timeout)
             return bits[0].item()
-
-    def _brought(self, own: Stream, value: Any) -> NDArray[Any]:
-        """Return the value that an operation brings and gets, and count the operation."""
-        bits = own.value(self.dtype)
-        if value is None:
-            own.reads += 1
-        else:
-            own.writes += 1
-            store(value, bits)
-        return bits
 
     def _ended(self, status: int, op: int, i: Any, timeout: float | None) -> None:
         if status == wait.EXPIRED:
@@ -171,7 +160,7 @@ class Cells:
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
         address = self._at(i)
         with self._threads.own() as own:
-            bits = self._brought(own, value)
+            bits = own.bring(value, self.dtype)
             status = self._threads.tried(own, address, op)
             if status == wait.ABORTED:
                 self._ended(status, op, i, None)
@@ -255,7 +244,7 @@ class Cells:
         """
         address, given = self._at(i), _given(value)
         with self._threads.own() as own:
-            self._brought(own, given)
+            own.bring(given, self.dtype)
             status = self._threads.operate(own, address, cell.PURGE, self._limit(own.words), 0)
             if status:
                 self._ended(status, cell.PURGE, i, None)

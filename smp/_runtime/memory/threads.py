@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 from ..protocols import cell, waiters
+from .cell_values import store
 from .recording import Rings
 
 RETRIES = 1024
@@ -78,6 +79,16 @@ class Stream:
         if view is None:
             view = self._views[dtype] = self._bits[: dtype.itemsize].view(dtype)
         return view
+
+    def bring(self, value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Count an operation and store the value that it brings, if it is not None; return the place of its result."""
+        bits = self.value(dtype)
+        if value is None:
+            self.reads += 1
+        else:
+            self.writes += 1
+            store(value, bits)
+        return bits
 
 
 class Named(Protocol):
