@@ -1,6 +1,7 @@
 """The prose of the package and its pages avoids certain words, and first lines are sentences or name a thing."""
 
 import ast
+import functools
 import io
 import json
 import re
@@ -50,12 +51,15 @@ def comments(source: Path) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-def docstrings(source: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line number and the text of each docstring of a module, including those of attributes."""
+@functools.cache
+def docstrings(source: Path) -> list[tuple[int, str]]:
+    """Return the line number and the text of each docstring of a module, including those of attributes."""
+    found = []
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         for one in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
-                yield one.lineno, one.value.value
+                found.append((one.lineno, one.value.value))
+    return found
 
 
 def found_in(text: str) -> list[str]:

@@ -85,12 +85,21 @@ def test_all_modules_are_packed(built: Path) -> None:
     assert [path.name for path in built.iterdir()] == ["smp"]
 
 
-def test_the_packed_modules_work_by_themselves(built: Path, tmp_path: Path) -> None:
+def alone(built: Path, place: Path) -> dict[str, str]:
+    """Return the environment in which Python finds the packed modules."""
+    return {"PYTHONPATH": str(built), "PYTHONPYCACHEPREFIX": str(place / "bytecode")}
+
+
+def test_the_packed_modules_can_be_imported(built: Path, tmp_path: Path) -> None:
     import smp
 
-    alone = {"PYTHONPATH": str(built), "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode")}
-    assert run(sys.executable, "-c", IMPORTS, built, PWD=str(tmp_path), **alone) == f"{smp.__version__}\n"
-    check_programs(sys.executable, tmp_path, **alone)
+    printed = run(sys.executable, "-c", IMPORTS, built, PWD=str(tmp_path), **alone(built, tmp_path))
+    assert printed == f"{smp.__version__}\n"
+
+
+@pytest.mark.slow
+def test_the_packed_modules_run_programs(built: Path, tmp_path: Path) -> None:
+    check_programs(sys.executable, tmp_path, **alone(built, tmp_path))
 
 
 FOLDERS = ("benchmarks", "docs", "examples", "scripts", "smp", "tests")
@@ -122,6 +131,7 @@ def files(root: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in found if not MADE & set(path.parts) and path.name[0] != "."}
 
 
+@pytest.mark.slow
 def test_the_source_distribution_has_its_tests_and_all_that_they_read(unpacked: Path) -> None:
     assert files(unpacked) == files(ROOT)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.sampled import each, examples
+from support.sampled import campaigns, each, examples
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -38,7 +38,7 @@ ALGORITHMS = ["fast", *PROGRAMS]
 DTYPES = [np.int32, np.int64]
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3])
+@pytest.fixture(scope="module", params=[1, *campaigns(2), 3])
 def machine(request: pytest.FixtureRequest) -> Iterator[smp.Machine]:
     with smp.host(request.param) as opened:
         yield opened

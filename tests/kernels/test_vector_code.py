@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.keys_of_types import Keys, drawn, every_type, needs_vectors, same
+from support.sampled import campaigns
 
 import smp
 from smp._runtime.loops.compiler import numba
@@ -139,7 +140,7 @@ from smp.kernels.sorting.by_vectors.in_place import split_block
 from test_vector_code import sort_some
 from support.keys_of_types import DTYPES, drawn, same
 
-for dtype in DTYPES:
+for dtype in DTYPES[:: int(sys.argv[2])]:
     for count in (1, 9, 33, 16 * width // dtype.itemsize):
         keys = drawn(dtype, count, count)
         found = keys.copy()
@@ -155,13 +156,14 @@ print("done")
 
 
 @needs_vectors
-def test_vectors_of_the_other_width_split_and_sort_as_well(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [3, *campaigns(1)])
+def test_vectors_of_the_other_width_split_and_sort_as_well(step: int, tmp_path: Path) -> None:
     """With AVX-512, this runs the code for AVX2; without it, the network of the longer vectors, in two registers each.
 
     The width is in no key of machine code, so there is an empty folder for it.
     """
     folders = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path])
     environment = {**os.environ, "SMP_CACHE_DIR": str(tmp_path), "PYTHONPATH": folders}
-    command = [sys.executable, "-c", OTHER_WIDTH, str(96 - vectors.width())]
+    command = [sys.executable, "-c", OTHER_WIDTH, str(96 - vectors.width()), str(step)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.stdout == "done\n", done.stderr

@@ -220,14 +220,16 @@ def test_a_narrow_screen_needs_no_scrolling_sideways_and_the_theme_changes(windo
     window.resize(1280)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(axe.missing()), reason=axe.missing())
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_barrier(window: Browser, theme: str) -> None:
     window.run(f"document.documentElement.dataset.theme = '{theme}'")
     window.run("[...document.querySelectorAll('details')].slice(0, 5).forEach(one => one.open = true)")
     assert axe.barriers(window) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(no_firefox()), reason=no_firefox())
 def test_firefox_draws_every_figure_without_errors_or_requests(page: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(page, encoding="utf-8")

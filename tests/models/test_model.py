@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.formulas import EXACT, INPUTS, POINTS, SMOOTH, VALUES, conditions, in_c, needs_c, rarely
-from support.sampled import examples
+from support.sampled import campaigns, examples
 
 from smp.errors import FitError, ModelError
 from smp.models.fit.fitting import ModelWarning, fit_model
@@ -315,7 +315,7 @@ def _listed(made: tuple[Any, ...]) -> tuple[Any, ...]:
     return specification, points, taken.tolist(), verification
 
 
-@pytest.mark.parametrize("noise", [0.02, 0.08])
+@pytest.mark.parametrize("noise", [0.02, *campaigns(0.08)])
 def test_95_percent_of_new_measurements_fall_into_the_interval(noise: float) -> None:
     """100 fits have 80 new measurements each.  If these 8,000 draws were independent, their standard deviation would be
     0.25%; those of one fit are not quite independent, so 1% is allowed."""

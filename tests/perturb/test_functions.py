@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support import stacks
+from support.sampled import campaigns
 from support.stacks import Stack, Tower, push
 
 import smp
@@ -164,7 +165,7 @@ def timed(proc: Any, times: int) -> float:
     return float(proc.clock() - began)
 
 
-@pytest.mark.parametrize("start", ["forkserver", "spawn", "fork", "emulated"])
+@pytest.mark.parametrize("start", ["forkserver", *campaigns("spawn"), "fork", "emulated"])
 def test_calls_are_counted_and_delayed_on_processors(start: str) -> None:
     opened = smp.emulated(2) if start == "emulated" else smp.host(2, start=start)
     with opened as machine, placed(NAME + "push", Stack.push, stacks.program):
@@ -311,6 +312,7 @@ def test_a_script_that_fails_in_a_placed_function_fails_as_without(script: Path)
         screen(script, functions=["stacking.push"])
 
 
+@pytest.mark.slow
 def test_functions_of_a_script_are_counted_on_the_processors_of_its_machines(script: Path) -> None:
     (script.parent / "helping.py").write_text("def helped(x):\n    pass\n")
     script.write_text(

@@ -46,7 +46,7 @@ from smp.selection import timings
 from smp.selection.calibration import _series, alike
 
 MEASURED, ON_NODES = (Path(__file__).parents[1] / "data/profile" / name for name in ("quick.json", "mpi.json"))
-OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 120), pytest.param(2, 5_000, marks=pytest.mark.slow)])
+OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 60), pytest.param(2, 5_000, marks=pytest.mark.slow)])
 LONGEST_S = 10.0
 """Limit far above the time that any file takes, even on a busy computer; an endless computation exceeds it."""
 

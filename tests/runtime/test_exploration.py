@@ -759,7 +759,7 @@ WAYS = [(2, False), (2, True), (None, True)]
 
 
 @pytest.mark.parametrize(("bound", "reduction"), WAYS)
-@pytest.mark.parametrize("name", each(2, PLANTED))
+@pytest.mark.parametrize("name", each(3, PLANTED))
 def test_a_planted_bug_is_found(name: str, bound: int | None, reduction: bool) -> None:
     bug = PLANTED[name]
     found = smp.explore(

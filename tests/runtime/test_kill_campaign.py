@@ -142,7 +142,7 @@ def parents(kills: int, seed: int, script: Script, record: Callable[[str, object
 
 
 def test_nothing_is_left_of_a_killed_parent(nothing_left: None, script: Script, record_property: Any) -> None:
-    parents(3, 3, script, record_property)
+    parents(2, 3, script, record_property)
 
 
 @pytest.mark.slow

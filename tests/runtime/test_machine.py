@@ -34,7 +34,7 @@ QUICK_STARTS = ("forkserver", pytest.param("spawn", marks=pytest.mark.slow), "fo
 CPUS = usable_cpus()
 
 
-@pytest.fixture(params=STARTS)
+@pytest.fixture(params=QUICK_STARTS)
 def started(request: pytest.FixtureRequest, machines: Machines) -> smp.Machine:
     """A machine of two processors for each start method."""
     return machines(2, start=request.param)
@@ -156,7 +156,7 @@ print("end")
 """
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 def test_a_script_needs_no_guard(script: Script, start: str) -> None:
     out, err = script(NO_GUARD.format(start=start)).communicate(timeout=60)
     assert (out, err) == ("[15, 16]\n[18, 19]\nend\n", "")
@@ -990,35 +990,38 @@ def test_ctrl_c_at_random_times_leaves_nothing_behind(script: Script, start: str
     assert int(hits) >= sent // 4  # several may come while signals are held back, and count as one
 
 
-def test_ctrl_c_in_a_terminal_shows_one_traceback(script: Script) -> None:
+@pytest.mark.parametrize("wait", [0.2, 0.5])
+@pytest.mark.parametrize("start", QUICK_STARTS)
+def test_ctrl_c_in_a_terminal_shows_one_traceback(start: str, wait: float) -> None:
     """The whole process group gets the signal. Only the parent shows a traceback, and its status is that of Python.
 
     A Ctrl-C before the script has begun would end an interpreter that cannot handle it yet, with status 1.
     """
-    for start in STARTS:
-        for wait in (0.2, 0.5):
-            process = subprocess.Popen(
-                [sys.executable, "-c", "print('begun', flush=True)\n" + NO_GUARD.format(start=start) + "\nimport time\n"
-                 "smp.host(2).run(lambda proc: time.sleep(60))"],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-            )  # fmt: skip
-            assert process.stdout is not None
-            assert process.stdout.readline() == "begun\n"
-            time.sleep(wait)
-            os.killpg(process.pid, signal.SIGINT)
-            try:
-                _, err = process.communicate(timeout=HARD)
-            except subprocess.TimeoutExpired:  # Python lost the Ctrl-C while it dropped an object, and said so
-                os.killpg(process.pid, signal.SIGINT)
-                _, err = process.communicate(timeout=HARD)
-                assert err.startswith("Exception ignored in: "), err
-                err = err[err.index("\nKeyboardInterrupt: \n") + 1 :]
-            assert process.returncode == -signal.SIGINT, err
-            assert err.count("\nKeyboardInterrupt") == 1, err  # one may come while Python handles an error of its own
-            assert err.rstrip().endswith("KeyboardInterrupt")
-            left = [p for p in psutil.process_iter() if _session(p.pid) == process.pid]
-            assert all(gone(p.pid) for p in left)
+    program = NO_GUARD.format(start=start) + "\nimport time\nsmp.host(2).run(lambda proc: time.sleep(60))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", "print('begun', flush=True)\n" + program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(wait)
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        _, err = process.communicate(timeout=HARD)
+    except subprocess.TimeoutExpired:  # Python lost the Ctrl-C while it dropped an object, and said so
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=HARD)
+        assert err.startswith("Exception ignored in: "), err
+        err = err[err.index("\nKeyboardInterrupt: \n") + 1 :]
+    assert process.returncode == -signal.SIGINT, err
+    assert err.count("\nKeyboardInterrupt") == 1, err  # one may come while Python handles an error of its own
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    left = [p for p in psutil.process_iter() if _session(p.pid) == process.pid]
+    assert all(gone(p.pid) for p in left)
 
 
 def _session(pid: int) -> int:

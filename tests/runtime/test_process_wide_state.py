@@ -1,6 +1,7 @@
 """The list of process-wide state in docs/architecture.md is complete, and every module in it has such state."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
@@ -68,6 +69,7 @@ def state(tree: ast.Module) -> Iterator[str]:
                     yield f"atexit: {inner.name}()"
 
 
+@functools.cache
 def found() -> dict[str, list[str]]:
     modules = {}
     for path in sorted((ROOT / "smp").rglob("*.py")):

@@ -231,7 +231,7 @@ def holds(scenario: Scenario, record_property: Any) -> None:
     assert found.bound == scenario.bound
 
 
-@pytest.mark.parametrize("name", each(2, SCENARIOS))
+@pytest.mark.parametrize("name", each(3, SCENARIOS))
 def test_messages_arrive_once_and_in_order_under_all_schedules(name: str, record_property: Any) -> None:
     holds(SCENARIOS[name], record_property)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.machines import Emulated, Machines
 from support.perfetto import Perfetto, missing, perfetto
+from support.sampled import campaigns
 from support.traces import depths, traced, tracks
 
 import smp
@@ -48,7 +49,7 @@ def program(proc: smp.Processor, values: smp.GlobalArray, cells: smp.Cells, n: i
     proc.wait_until(lambda: len(came) == n)
 
 
-@pytest.mark.parametrize("kind", ["host", "emulated"])
+@pytest.mark.parametrize("kind", [*campaigns("host"), "emulated"])
 def test_perfetto_reads_what_was_written(
     kind: str, viewer: Perfetto, machines: Machines, emulated: Emulated, tmp_path: Path
 ) -> None:
