@@ -15,7 +15,7 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def splitting(without_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sorting kernels choose as on a CPU with AVX2 and without AVX-512."""
+    """The sorting kernels choose as on a CPU whose vectors split keys for NumPy."""
     monkeypatch.setattr(vectors, "split_for_numpy", lambda: True)
 
 

@@ -18,6 +18,7 @@ from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.choice import Request
 from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
+from smp.kernels.sorting.fast import WORTH_HALVING, worth_a_glance
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
@@ -484,9 +485,32 @@ def test_preconditions_hold_whatever_the_models_predict() -> None:
     assert library.choose(*(plain | {"n": 500.0}).values()) == "numpy"
 
 
+def test_wide_keys_that_are_too_few_to_move_get_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy sorts them. Keys that may be in order, narrow ones, and those for which there are models get a look."""
+    two(monkeypatch)
+    looks: list[int] = []
+    whole = functions._sort
+    monkeypatch.setattr(functions, "_sort", lambda keys, *rest: looks.append(len(keys)) or whole(keys, *rest))
+    n, rng = LONG, np.random.default_rng(0)
+    assert worth_a_glance(False) <= 4 * n < WORTH_HALVING
+    for keys, looked in (
+        (rng.integers(0, 2**31, n, np.int32), []),
+        (rng.random(n), []),
+        (rng.integers(0, 1000, n), [n]),
+        (np.arange(n)[::-1].astype(np.float32), [n]),
+        (rng.random(WORTH_HALVING // 8), [WORTH_HALVING // 8]),
+    ):
+        looks.clear()
+        np.testing.assert_array_equal(sort(keys), np.sort(keys))
+        assert looks == looked
+    with_models(choice.sort_library(np.dtype(np.float64), 2), {"numpy": "n"})
+    sort(rng.random(n))
+    assert looks == [n]
+
+
 def test_without_models_sort_follows_the_rule(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
     two(monkeypatch)
-    keys = np.random.default_rng(0).integers(0, 2**62, LONG)
+    keys = np.random.default_rng(0).integers(0, 2**62, WORTH_HALVING // 8)
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
     np.testing.assert_array_equal(keys[argsort(keys)], np.sort(keys))
     assert ran == [("auto", 2), ("auto", 2)]

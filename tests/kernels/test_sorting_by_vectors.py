@@ -259,7 +259,7 @@ def test_without_the_instructions_vectors_are_refused(without_vectors: None) -> 
 def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = noted(monkeypatch, "sort_by_vectors")
     rng = np.random.default_rng(1)
-    short = fast.WORTH_SPLITTING // 8
+    short = fast.worth_moving(True) // 8
     for keys, by_two, by_many in (
         (rng.random(short - 1), [], []),
         (rng.random(short), [2], [2]),
@@ -293,7 +293,8 @@ def test_auto_counts_keys_of_128_kib_on_these_cpus(splitting: None, monkeypatch:
 def test_libraries_of_cpus_whose_vectors_split_choose_them_by_rule(splitting: None) -> None:
     library: Library = choice.sort_library(np.dtype(np.float64), 2)
     assert [*library.implementations] == ["numpy", "vectors", "halves", "partition"]
-    assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (65_535, 65_536, 10**7)] == ["numpy", *["vectors"] * 2]
+    least = fast.worth_moving(True) // 8
+    assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (least - 1, least, 10**7)] == ["numpy", *["vectors"] * 2]
     assert library.choose(1e6, 2.0, 0.0, 0.0, 0.5) == "numpy"
     assert "vectors" not in choice.sort_library(np.dtype(np.float64), 5).implementations
 

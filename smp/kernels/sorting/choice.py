@@ -31,15 +31,14 @@ from .fast import (
     FEW_BITS,
     KEYS_TO_COUNT,
     LEAST_BITS,
-    WORTH_HALVING,
     WORTH_PARTS,
-    WORTH_SPLITTING,
     WORTH_VECTORS,
     may_split,
     sort_fast,
     streams_by_rule,
     widest,
     worth_counting,
+    worth_moving,
 )
 from .keys import Keys
 from .orders.fast import MANY_BITS, WORTH_PARTING, WORTH_TWO, argsort_fast, worth_packing
@@ -304,7 +303,7 @@ def _rule_of_sort(
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"
-    if streams == 1 or n * octets < (WORTH_SPLITTING if splits else WORTH_HALVING) or bits < LEAST_BITS:
+    if streams == 1 or n * octets < worth_moving(splits) or bits < LEAST_BITS:
         return "numpy"
     if splits:
         return "vectors"

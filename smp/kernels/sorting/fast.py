@@ -28,8 +28,9 @@ from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, seem_nar
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_SPLITTING, MOST_SPLITTING = 1 << 19, 4
-"""Bytes of keys from which "auto" lets vectors split them for NumPy, and most streams that do so; see decision 0044."""
+WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 19}, 4
+"""Bytes of keys from which "auto" lets vectors split them for NumPy, by the bytes of a vector, and most streams that do
+so; see decision 0044."""
 WORTH_COUNTING = 1 << 17
 """Bytes of keys from which "auto" may count them on CPUs where vectors split keys for NumPy."""
 WORTH_VECTORS = 11 << 9
@@ -73,7 +74,7 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
         Some of the keys, ascending, if they have already been looked at.
     """
     splits = may_split(streams)
-    if _may_pay(keys, WORTH_SPLITTING if splits else WORTH_HALVING, streams, algorithm):
+    if _may_pay(keys, worth_moving(splits), streams, algorithm):
         sample = look(keys).sample if sample is None else sample
         if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
             return
@@ -146,13 +147,18 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
     if few and not by_vectors:
         return 1
     worth = octets / FEWER_SPLITS if few else octets
-    two = (by_vectors and worth >= WORTH_TWO) or (may_split(min(streams, 2)) and worth >= WORTH_SPLITTING)
+    two = (by_vectors and worth >= WORTH_TWO) or (may_split(min(streams, 2)) and worth >= worth_moving(True))
     return min(streams, max(1 + two, int(worth) // STREAM_BYTES))
 
 
 def may_split(streams: int) -> bool:
     """Return True if vectors split the keys of long arrays for NumPy on this number of streams."""
     return vectors.split_for_numpy() and 1 < streams <= MOST_SPLITTING
+
+
+def worth_moving(splits: bool) -> int:
+    """Return the bytes of keys from which "auto" moves them into parts, or lets vectors split them."""
+    return WORTH_SPLITTING[vectors.width()] if splits else WORTH_HALVING
 
 
 def repeats(keys: Keys) -> bool:
@@ -185,6 +191,14 @@ def is_narrow(keys: Keys) -> bool:
         return False
     narrow = seem_narrow(keys, int(_widest(keys)))
     return narrow and ((by_vectors and keys.nbytes <= CHUNK_BYTES) or not repeats(keys))
+
+
+def is_wide(keys: Keys) -> bool:
+    """Return True for keys that are not counted: floats, and integers of which a few show a wide range."""
+    if keys.dtype.kind == "f":
+        return True
+    some = keys[:: max(1, len(keys) // 32)].tolist()
+    return bool(max(some) - min(some) >= _widest(keys))
 
 
 def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:

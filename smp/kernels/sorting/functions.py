@@ -35,12 +35,15 @@ from .fast import (
     WORTH_VECTORS,
     count_at_a_glance,
     is_narrow,
+    is_wide,
     may_count,
+    may_split,
     repeats,
     sort_fast,
     sort_short,
     streams_by_rule,
     worth_a_glance,
+    worth_moving,
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
@@ -48,7 +51,7 @@ from .orders.fast import MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import direction, first_way, variety
+from .sampling import direction, first_way, runs_one_way, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -232,9 +235,12 @@ def _is_short(keys: Keys, machine: Machine | None) -> bool:
         return False
     if keys.nbytes < LEAST:
         return True
-    if keys.nbytes >= worth_a_glance(False) or is_narrow(keys):
+    if keys.nbytes < worth_a_glance(False):
+        return not is_narrow(keys) and len(keys) < sort_library(keys.dtype, streams_for(machine)).worth
+    if keys.nbytes >= worth_moving(vectors.split_for_numpy()) or runs_one_way(keys) or not is_wide(keys):
         return False
-    return len(keys) < sort_library(keys.dtype, streams_for(machine)).worth
+    streams = streams_for(machine)
+    return keys.nbytes < worth_moving(may_split(streams)) and not sort_library(keys.dtype, streams).models
 
 
 def _is_taken_by_numpy(keys: ArrayLike) -> TypeGuard[NDArray[Any]]:

@@ -48,7 +48,11 @@ from . import vectors
 from .vectors import GROUP_BYTES, MOST_VECTORS, before, lanes_of, sort_few, split_group, split_vector
 
 CHUNK_BYTES = 1 << 18
-"""Bytes of a part that one stream sorts alone, in its core's cache; twice as many if NumPy sorts it."""
+"""Bytes of a part that one stream sorts alone, in its core's cache."""
+NUMPYS_BYTES = {32: 1 << 19, 64: 1 << 21}
+"""Bytes of a part that NumPy sorts on one stream, by the bytes of a vector."""
+TOGETHER_BYTES = 1 << 19
+"""Bytes from which a part is split for several streams, if NumPy sorts the parts."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
@@ -237,7 +241,7 @@ def sort_in_place(keys: Keys, streams: int) -> None:
     streams : int
         Number of streams.
     """
-    if keys.nbytes <= _chunk():
+    if keys.nbytes <= (_worth_sharing() if streams > 1 else _chunk()):
         sort_alone(keys, 0, len(keys))
         return
     parts = _Parts(keys)
@@ -258,7 +262,13 @@ def sort_alone(keys: Keys, low: int, high: int) -> None:
 
 
 def _chunk() -> int:
-    return CHUNK_BYTES << vectors.split_for_numpy()
+    """Return the most bytes of a part that one stream sorts alone."""
+    return NUMPYS_BYTES[vectors.width()] if vectors.split_for_numpy() else CHUNK_BYTES
+
+
+def _worth_sharing() -> int:
+    """Return the most bytes of a part that is not split for several streams."""
+    return TOGETHER_BYTES if vectors.split_for_numpy() else CHUNK_BYTES
 
 
 def _split_together(keys: Keys, streams: int) -> list[Range]:
@@ -269,7 +279,7 @@ def _split_together(keys: Keys, streams: int) -> list[Range]:
         teams: list[_Team] = []
         for low, high, count in todo:
             octets = (high - low) * keys.itemsize
-            pivot = _median(keys, low, high) if count > 1 and octets > _chunk() else None
+            pivot = _median(keys, low, high) if count > 1 and octets > _worth_sharing() else None
             if pivot is None or pivot != pivot:
                 done.append((low, high))
             else:

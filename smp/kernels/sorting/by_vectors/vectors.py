@@ -103,19 +103,16 @@ def _features() -> Any:
 
 
 def split_for_numpy() -> bool:
-    """Return True on CPUs with AVX2 and without AVX-512, where NumPy sorts the parts that vectors have split.
-
-    With half as many registers of half the width, a network takes longer than NumPy's sort.
-    """
-    return has_vectors() and width() == 32
+    """Return True on CPUs where NumPy sorts the parts that vectors have split: all but those of `beat_numpy`."""
+    return has_vectors() and not beat_numpy()
 
 
 @functools.cache
 def beat_numpy() -> bool:
     """Return True on CPUs of AMD's Zen 4.
 
-    NumPy's sort stores the chosen lanes of a vector, which these CPUs do by microcode.  On CPUs of Intel it is faster
-    than this one on parts in the cache.
+    NumPy's sort stores the chosen lanes of a vector, which these CPUs do by microcode.  On CPUs of Intel with AVX-512,
+    it takes half as long as vectors alone.  With AVX2, a network has half as many registers of half the width.
     """
     if not has_vectors() or width() == 32:  # a virtual Zen 4 may have no AVX-512
         return False
