@@ -39,8 +39,8 @@ from smp.models.fit.specification import Specification, expressions_of
 from smp.selection.library import Library, typical
 
 Array = NDArray[Any]
-LONG = choice.WORTH_A_LOOK // 8
-"""Number of 64-bit keys that suffice for a look."""
+LONG, LONGER = choice.WORTH_A_LOOK // 8, WORTH_HALVING // 8
+"""Numbers of 64-bit keys that suffice for a look: if NumPy may not be the best, and whatever they are."""
 
 
 def model(specification: Specification, term: str) -> Model:
@@ -324,7 +324,7 @@ def test_sort_runs_the_form_that_the_models_choose(
 ) -> None:
     two(monkeypatch)
     with_models(choice.sort_library(dtype, 2), {name: "n"})
-    keys = np.random.default_rng(0).integers(0, 50_000, choice.WORTH_A_LOOK // dtype.itemsize).astype(dtype)
+    keys = np.random.default_rng(0).integers(0, 50_000, WORTH_HALVING // dtype.itemsize).astype(dtype)
     before = keys.copy()
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
     np.testing.assert_array_equal(keys, before)
@@ -461,7 +461,8 @@ def test_statistics_from_the_look_decide_the_choice(
         {"numpy": "n * (0.5 + (bits < 3) + (order > 0.5))", "counting": "n / 4", "halves": "n"},
     )
     rng = np.random.default_rng(0)
-    few, narrow, wide = rng.integers(0, 5, LONG) * 10**12, rng.integers(0, 5000, LONG), rng.integers(0, 10**12, LONG)
+    few, narrow = rng.integers(0, 5, LONGER) * 10**12, rng.integers(0, 5000, LONGER)
+    wide = rng.integers(0, 10**12, LONGER)
     nearly = np.sort(wide)
     nearly[[0, -1]] = nearly[[-1, 0]]
     for keys, expected in ((few, "halves"), (narrow, "counting"), (wide, "numpy"), (nearly, "halves")):
@@ -486,31 +487,41 @@ def test_preconditions_hold_whatever_the_models_predict() -> None:
 
 
 def test_wide_keys_that_are_too_few_to_move_get_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NumPy sorts them. Keys that may be in order, narrow ones, and those for which there are models get a look."""
+    """NumPy sorts them, and narrow ones are counted. Keys that may be in order, and others with models, get a look."""
     two(monkeypatch)
     looks: list[int] = []
     whole = functions._sort
     monkeypatch.setattr(functions, "_sort", lambda keys, *rest: looks.append(len(keys)) or whole(keys, *rest))
-    n, rng = LONG, np.random.default_rng(0)
-    assert worth_a_glance(False) <= 4 * n < WORTH_HALVING
+    counted: list[Array] = []
+    count = fast_sorting.sort_by_counting
+    monkeypatch.setattr(
+        fast_sorting, "sort_by_counting", lambda keys, *rest: counted.append(keys) or count(keys, *rest)
+    )
+    n, rng = LONG // 2, np.random.default_rng(0)
+    assert worth_a_glance(False) <= 4 * n
     for keys, looked in (
         (rng.integers(0, 2**31, n, np.int32), []),
         (rng.random(n), []),
-        (rng.integers(0, 1000, n), [n]),
+        (rng.integers(0, 5, n), []),
+        (narrow := rng.integers(0, 1000, n), []),
         (np.arange(n)[::-1].astype(np.float32), [n]),
-        (rng.random(WORTH_HALVING // 8), [WORTH_HALVING // 8]),
+        (np.repeat(rng.permutation(n // 2), 2)[::2], []),
+        (rng.random(LONGER), [LONGER]),
     ):
         looks.clear()
         np.testing.assert_array_equal(sort(keys), np.sort(keys))
         assert looks == looked
-    with_models(choice.sort_library(np.dtype(np.float64), 2), {"numpy": "n"})
+    assert len(counted) == 1
+    assert counted[0] is narrow
+    looks.clear()
+    with_models(choice.sort_library(np.dtype(np.float64), 2), {"numpy": "n"}).worth = n
     sort(rng.random(n))
     assert looks == [n]
 
 
 def test_without_models_sort_follows_the_rule(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
     two(monkeypatch)
-    keys = np.random.default_rng(0).integers(0, 2**62, WORTH_HALVING // 8)
+    keys = np.random.default_rng(0).integers(0, 2**62, LONGER)
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
     np.testing.assert_array_equal(keys[argsort(keys)], np.sort(keys))
     assert ran == [("auto", 2), ("auto", 2)]

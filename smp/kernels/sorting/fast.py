@@ -193,14 +193,6 @@ def is_narrow(keys: Keys) -> bool:
     return narrow and ((by_vectors and keys.nbytes <= CHUNK_BYTES) or not repeats(keys))
 
 
-def is_wide(keys: Keys) -> bool:
-    """Return True for keys that are not counted: floats, and integers of which a few show a wide range."""
-    if keys.dtype.kind == "f":
-        return True
-    some = keys[:: max(1, len(keys) // 32)].tolist()
-    return bool(max(some) - min(some) >= _widest(keys))
-
-
 def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:
     """Return the function that moves the keys into parts, or None if that does not pay; see `_sort_parts`."""
     if algorithm == "halves" or (algorithm == "auto" and keys.nbytes < WORTH_PARTS):

@@ -34,15 +34,13 @@ from .fast import (
     MOST_KEYS,
     WORTH_VECTORS,
     count_at_a_glance,
-    is_narrow,
-    is_wide,
     may_count,
     may_split,
     repeats,
     sort_fast,
     sort_short,
     streams_by_rule,
-    worth_a_glance,
+    worth_counting,
     worth_moving,
 )
 from .forms import FORMS
@@ -51,7 +49,7 @@ from .orders.fast import MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import direction, first_way, runs_one_way, variety
+from .sampling import direction, first_way, rough_variety, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -138,14 +136,9 @@ def sort(
     array([-1.,  3., nan])
     """
     if algorithm == "auto" and threads is None and (out is None or out is keys) and _is_taken_by_numpy(keys):
-        if _is_short(keys, machine) and (out is None or keys.flags.writeable):
-            made = keys if out is keys else keys.copy()
-            made.sort()
-            return made
-        if keys.nbytes <= CHUNK_BYTES and vectors.beat_numpy():
-            done = sort_short(keys, out is keys)
-            if done is not None:
-                return done
+        done = _sort_short(keys, out is keys, machine) if out is None or keys.flags.writeable else None
+        if done is not None:
+            return done
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
     if threads is not None:
         check_threads(threads, f"algorithm={algorithm!r}", algorithm in HERE, algorithm == "numpy")
@@ -227,20 +220,37 @@ def argsort(
     return order
 
 
-def _is_short(keys: Keys, machine: Machine | None) -> bool:
-    """Return True for a short array that NumPy sorts, so that no time is spent on anything else."""
-    if keys.nbytes < WORTH_VECTORS:
-        return True
-    if vectors.beat_numpy():
-        return False
-    if keys.nbytes < LEAST:
-        return True
-    if keys.nbytes < worth_a_glance(False):
-        return not is_narrow(keys) and len(keys) < sort_library(keys.dtype, streams_for(machine)).worth
-    if keys.nbytes >= worth_moving(vectors.split_for_numpy()) or runs_one_way(keys) or not is_wide(keys):
-        return False
-    streams = streams_for(machine)
-    return keys.nbytes < worth_moving(may_split(streams)) and not sort_library(keys.dtype, streams).models
+def _sort_short(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
+    """Sort a short array with as little else as possible; return None if others should do it."""
+    if keys.nbytes >= WORTH_VECTORS:
+        if vectors.beat_numpy():
+            return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
+        if keys.nbytes >= worth_moving(vectors.split_for_numpy()):
+            return None
+        if keys.nbytes >= worth_counting(False):
+            seen = rough_variety(keys)
+            if seen is None:
+                return None
+            if may_count(keys, seen) and is_plain(keys):
+                counted = keys if inside else np.empty(len(keys), keys.dtype)
+                if count_at_a_glance(keys, counted, seen):
+                    return counted
+            few = seen.bits <= FEW_BITS
+        else:
+            few = False
+        if keys.nbytes >= LEAST and not few and _has_other_forms(keys, streams_for(machine)):
+            return None
+    made = keys if inside else keys.copy()
+    made.sort()
+    return made
+
+
+def _has_other_forms(keys: Keys, streams: int) -> bool:
+    """Return True if models or the rule may choose another form than NumPy's sort for keys that are not counted."""
+    library = sort_library(keys.dtype, streams)
+    if library.models:
+        return len(keys) >= library.worth
+    return keys.nbytes >= worth_moving(may_split(streams))
 
 
 def _is_taken_by_numpy(keys: ArrayLike) -> TypeGuard[NDArray[Any]]:

@@ -171,11 +171,17 @@ def first_way(keys: Keys) -> int:
     return 1 if up else -1 if down else 0
 
 
-def runs_one_way(keys: Keys) -> bool:
-    """Return True if the first keys ascend or descend; this takes less time than a compiled loop that was not called
-    lately."""
-    some = keys[: FIRST + 1].tolist()
-    return bool(sorted(some, reverse=some[0] > some[-1]) == some)
+def rough_variety(keys: Keys) -> Variety | None:
+    """Return what `variety` does, without a compiled loop: one that was not called lately takes 20 us.
+
+    Keys run one way here if the first ones do.  The width of floats is 0.
+    """
+    first = keys[: FIRST + 1].tolist()
+    if sorted(first, reverse=first[0] > first[-1]) == first:
+        return None
+    some = keys[:: -(-len(keys) // KEYS_THAT_VARY)].tolist()
+    width = 0 if keys.dtype.kind == "f" else max(some) - min(some)
+    return Variety(bisect_left(DIFFERENT, len(set(some))), width)
 
 
 def seem_narrow(keys: Keys, most: int) -> bool:
