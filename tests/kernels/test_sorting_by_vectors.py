@@ -274,6 +274,24 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             assert taken == expected
 
 
+def test_in_place_vectors_split_whatever_the_models_of_new_arrays_say(
+    splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = noted(monkeypatch, "sort_by_vectors")
+    asked: list[Any] = []
+    monkeypatch.setattr(functions, "by_models", lambda library, request, seen: asked.append(request.out.sort()))
+    keys = np.random.default_rng(1).random(1 << 19)
+    library = choice.sort_library(keys.dtype, 2)
+    monkeypatch.setattr(library, "models", {"numpy": None})
+    monkeypatch.setattr(library, "worth", 0)
+    sort(keys, threads=2)
+    assert (len(asked), taken) == (1, [])
+    expected = np.sort(keys)
+    sort(keys, threads=2, out=keys)
+    assert same(keys, expected)
+    assert (len(asked), taken) == (1, [2])
+
+
 def test_auto_counts_keys_of_128_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = noted(monkeypatch, "sort_by_counting")
     rng = np.random.default_rng(1)

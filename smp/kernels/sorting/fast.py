@@ -28,7 +28,7 @@ from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, seem_nar
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 19}, 4
+WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 1 << 20}, 4
 """Bytes of keys from which "auto" lets vectors split them for NumPy, by the bytes of a vector, and most streams that do
 so; see decision 0044."""
 WORTH_COUNTING = 1 << 17

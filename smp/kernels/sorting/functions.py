@@ -40,6 +40,7 @@ from .fast import (
     sort_fast,
     sort_short,
     streams_by_rule,
+    worth_a_glance,
     worth_counting,
     worth_moving,
 )
@@ -79,21 +80,22 @@ def sort(
     algorithm : {"auto", "numpy", "vectors", "halves", "partition", "counting", "radix", "sample", "column", "program"}
         "auto" is "numpy" for few keys, and a copy for keys that ascend or descend already.  For others, models of this
         machine choose among "numpy", "counting" and the others that run in this process: "vectors" on AMD's Zen 4, else
-        "halves" and "partition", with AVX2 and up to four streams also "vectors".  They predict the fastest from the
-        number of keys and a look at 32 to 1024 of them.
+        "halves" and "partition", with vectors and up to four streams also "vectors".  They predict the fastest from the
+        number of keys and a look at 32 to 1024 of them.  In place, the rule holds on CPUs whose vectors split the keys
+        for NumPy: models are of sorts into a new array.
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
         asking.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
-        them on AMD's Zen 4, 128 KiB with AVX2 and without AVX-512, or 256 KiB on other CPUs.  Otherwise it is "vectors"
-        on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has
-        few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.
-        With AVX2, without AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on.
-        Each stream has at least 1 MiB of keys; two share 256 KiB on Zen 4, and 512 KiB with AVX2.  Each counts at least
-        256K keys.
+        them on AMD's Zen 4, 128 KiB on other CPUs with AVX2 or AVX-512, or 256 KiB on others.  Otherwise it is
+        "vectors" on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a
+        sample has few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition"
+        above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on,
+        or from 1 MiB on with AVX-512.  Each stream has at least 1 MiB of keys; two share 256 KiB on Zen 4, and 512
+        KiB with AVX2 alone.  Each counts at least 256K keys.
 
-        "vectors" sorts with vectors alone if the CPU has AVX-512.  With AVX2, vectors split the keys, and NumPy sorts
-        parts of up to 512 KiB.
+        "vectors" sorts with vectors alone on AMD's Zen 4.  On other CPUs, vectors split the keys, and NumPy sorts parts
+        of up to 512 KiB, or 2 MiB with AVX-512.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -229,13 +231,13 @@ def _sort_short(keys: Keys, inside: bool, machine: Machine | None) -> Keys | Non
             return None
         if keys.nbytes >= worth_counting(False):
             seen = rough_variety(keys)
-            if seen is None:
+            if seen is None and keys.nbytes >= worth_a_glance(False):
                 return None
-            if may_count(keys, seen) and is_plain(keys):
+            if seen and may_count(keys, seen) and is_plain(keys):
                 counted = keys if inside else np.empty(len(keys), keys.dtype)
                 if count_at_a_glance(keys, counted, seen):
                     return counted
-            few = seen.bits <= FEW_BITS
+            few = seen is None or seen.bits <= FEW_BITS
         else:
             few = False
         if keys.nbytes >= LEAST and not few and _has_other_forms(keys, streams_for(machine)):
@@ -305,7 +307,8 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
             np.copyto(out, given.copy() if np.may_share_memory(keys, out) else given)
         return
     streams = threads or (streams_for(machine) if keys.nbytes >= LEAST else 1)
-    library = sort_library(keys.dtype, streams) if long else None
+    # Models are of sorts into a new array.  In place, halves and parts need a copy, and vectors none.
+    library = sort_library(keys.dtype, streams) if long and not (keys is out and may_split(streams)) else None
     asked = library if library and library.models and len(keys) >= library.worth else None
     if seen and (by_vectors or not asked) and count_at_a_glance(keys, out, seen):
         return
