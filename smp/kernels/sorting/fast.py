@@ -30,7 +30,7 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 1 << 20}, 4
 """Bytes of keys from which "auto" lets vectors split them for NumPy, by the bytes of a vector, and most streams that do
-so; see decision 0044."""
+so; see decisions 0044 and 0045."""
 WORTH_COUNTING = 1 << 17
 """Bytes of keys from which "auto" may count them on CPUs where vectors split keys for NumPy."""
 WORTH_VECTORS = 11 << 9

@@ -224,24 +224,22 @@ def argsort(
 
 def _sort_short(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
     """Sort a short array with as little else as possible; return None if others should do it."""
-    if keys.nbytes >= WORTH_VECTORS:
-        if vectors.beat_numpy():
-            return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
-        if keys.nbytes >= worth_moving(vectors.split_for_numpy()):
+    if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
+        return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
+    if keys.nbytes >= worth_moving(vectors.split_for_numpy()):
+        return None
+    alike = False  # of few values, or so short that NumPy sorts them soon if they are in order
+    if keys.nbytes >= worth_counting(False):
+        seen = rough_variety(keys)
+        if seen is None and keys.nbytes >= worth_a_glance(False):
             return None
-        if keys.nbytes >= worth_counting(False):
-            seen = rough_variety(keys)
-            if seen is None and keys.nbytes >= worth_a_glance(False):
-                return None
-            if seen and may_count(keys, seen) and is_plain(keys):
-                counted = keys if inside else np.empty(len(keys), keys.dtype)
-                if count_at_a_glance(keys, counted, seen):
-                    return counted
-            few = seen is None or seen.bits <= FEW_BITS
-        else:
-            few = False
-        if keys.nbytes >= LEAST and not few and _has_other_forms(keys, streams_for(machine)):
-            return None
+        if seen and may_count(keys, seen) and is_plain(keys):
+            counted = keys if inside else np.empty(len(keys), keys.dtype)
+            if count_at_a_glance(keys, counted, seen):
+                return counted
+        alike = seen is None or seen.bits <= FEW_BITS
+    if keys.nbytes >= LEAST and not alike and _has_other_forms(keys, streams_for(machine)):
+        return None
     made = keys if inside else keys.copy()
     made.sort()
     return made

@@ -241,7 +241,7 @@ def sort_in_place(keys: Keys, streams: int) -> None:
     streams : int
         Number of streams.
     """
-    if keys.nbytes <= (_worth_sharing() if streams > 1 else _chunk()):
+    if keys.nbytes <= _worth_sharing():
         sort_alone(keys, 0, len(keys))
         return
     parts = _Parts(keys)
