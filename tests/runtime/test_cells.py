@@ -753,6 +753,43 @@ def test_a_handler_leaves_the_value_of_the_wait_that_it_interrupts_alone(pair: s
     assert pair.run(program, cells, "writeef", timeout=30, helpers=True).results == [None, [4, 5]]
 
 
+def test_no_value_is_lost_while_handlers_interrupt_operations_all_the_time(machines: Machines) -> None:
+    """Processors pass numbers round, also four on each CPU, and a timer interrupts each every half millisecond."""
+
+    def program(proc: smp.Processor, cells: Any, rounds: int) -> tuple[bool, int]:
+        import signal
+
+        calls = []
+
+        def handle(number: int, frame: object) -> None:
+            before = cells.fetch_add(proc.size, 1)  # a handler may interrupt a handler, so nothing else is shared
+            assert cells.readxx(proc.size) > before
+            calls.append(number)
+
+        right = True
+        signal.signal(signal.SIGALRM, handle)
+        signal.setitimer(signal.ITIMER_REAL, 5e-4, 5e-4)
+        try:
+            for k in range(rounds):
+                if proc.rank == 0:
+                    cells.writeef(0, 1_000_000 + k)
+                right &= cells.readfe(proc.rank) == 1_000_000 + k
+                cells.writeef((proc.rank + 1) % proc.size, 1_000_000 + k)
+                if proc.rank == 0:
+                    right &= cells.readfe(0) == 1_000_000 + k
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return right, len(calls)
+
+    for processors, rounds in ((2, 3_000), (4 * CPUS, 300)):
+        machine = machines(processors)
+        cells = machine.cells(processors + 1)
+        cells.writexf(processors, 0)
+        results = machine.run(program, cells, rounds, timeout=60, helpers=True).results
+        assert all(right for right, _ in results)
+        assert cells.readxx(processors) == sum(count for _, count in results) > 0
+
+
 def test_a_handler_may_wait_while_it_interrupts_a_wait(pair: smp.Machine) -> None:
     def program(proc: smp.Processor, cells: Any, way: str) -> Any:
         import signal
