@@ -790,6 +790,47 @@ def test_no_value_is_lost_while_handlers_interrupt_operations_all_the_time(machi
         assert cells.readxx(processors) == sum(count for _, count in results) > 0
 
 
+def test_an_operation_gives_its_record_back_wherever_a_handler_raises_an_exception(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor, cells: Any) -> tuple[int, bool]:
+        import signal
+        import time
+
+        def handle(number: int, frame: object) -> None:
+            raise TimeoutError
+
+        raised, end = 0, time.monotonic() + 0.5
+        signal.signal(signal.SIGALRM, handle)
+        while time.monotonic() < end:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-4)
+                while True:
+                    cells.writexf(proc.rank, 1)
+                    cells.peek(proc.rank)
+                    cells.try_readfe(proc.rank)
+            except TimeoutError:
+                raised += 1
+        own = proc._port.memory.threads.own()  # type: ignore[attr-defined]
+        return raised, own.in_use or own.is_spare
+
+    for raised, stuck in pair.run(program, pair.cells(2), timeout=30, helpers=True).results:
+        assert raised > 100
+        assert not stuck
+
+
+def test_a_handler_may_not_use_cells_in_the_middle_of_an_operation_on_an_emulated_machine() -> None:
+    def program(proc: smp.Processor, cells: Any) -> None:
+        own = proc._port.memory.threads.own()  # type: ignore[attr-defined]
+        own.in_use = True  # as while a handler runs
+        try:
+            cells.writexf(0, 1)
+        finally:
+            own.in_use = False
+        cells.writexf(0, 1)
+
+    with smp.emulated(2) as machine, pytest.raises(ProcessorRaised, match="a handler of a signal cannot use cells"):
+        machine.run(program, machine.cells(1))
+
+
 def test_a_handler_may_wait_while_it_interrupts_a_wait(pair: smp.Machine) -> None:
     def program(proc: smp.Processor, cells: Any, way: str) -> Any:
         import signal

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smp.errors import DeadlockError
+from smp.errors import DeadlockError, Unsupported
 
 from ..memory.segment import Segment
 from ..memory.threads import Stream
@@ -60,6 +60,8 @@ class InterpretedThreads(WaitingThreads):
         if running.record is None:
             running.record = self._record(running.rank, running.index)
         stream: Stream = running.record
+        if stream.in_use:
+            raise Unsupported("a handler of a signal cannot use cells while its processor of an emulated machine does")
         return stream
 
     def _record(self, rank: int, number: int) -> Stream:

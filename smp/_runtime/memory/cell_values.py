@@ -1,4 +1,7 @@
-"""Conversion of values that Python code stores in cells; a value that would be changed by it is refused."""
+"""Conversion of values that Python code stores in cells; a value that would be changed by it is refused.
+
+What adds such values is here as well.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 
 _LARGEST = 1 << 100  # beyond it an error does not show an integer's digits: there may be thousands
 _PLAIN = {
@@ -49,3 +54,10 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
         raise TypeError(f"a cell of {dtype} cannot hold a {type(value).__name__}: convert it to a number first")
     use = "bool" if dtype.kind == "b" else "int or round"
     raise TypeError(f"a cell of {dtype} cannot hold the {type(value).__name__} {value}: convert it first, with {use}")
+
+
+def addition(dtype: np.dtype[Any]) -> int:
+    """Return the operation that adds values of a type."""
+    if dtype.kind == "f":
+        return ADD_FLOAT64 if dtype.itemsize == 8 else ADD_FLOAT32
+    return ADD_BOOL if dtype.kind == "b" else ADD

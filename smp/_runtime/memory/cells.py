@@ -39,10 +39,10 @@ from numpy.typing import DTypeLike
 from smp.errors import Aborted, MachineClosed, MachineError, WaitTimeout
 
 from ..loops.atomics import clock
-from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 from ..loops.compiler import imported_with_numba
 from ..protocols import cell, wait, waiters
 from ..protocols.stream_slots import LOCKED
+from .cell_values import addition
 from .segment import Block, Segment, segment_of
 from .threads import NAMES, Threads
 
@@ -134,14 +134,17 @@ class Cells:
 
     def _do(self, op: int, i: Any, value: Any, timeout: float | None) -> Any:
         """Do an operation that may wait."""
-        address = self._at(i)
-        with self._threads.own() as own:
+        address, own = self._at(i), self._threads.own()
+        own.in_use = True
+        try:
             bits = own.bring(value, self.dtype)
             deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
             status = self._threads.operate(own, address, op, self._limit(own.words), deadline)
             if status:
                 self._ended(status, op, i, timeout)
             return bits[0].item()
+        finally:
+            own.in_use = False
 
     def _ended(self, status: int, op: int, i: Any, timeout: float | None) -> None:
         if status == wait.EXPIRED:
@@ -158,13 +161,16 @@ class Cells:
         return self._block.segment.ended
 
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
-        address = self._at(i)
-        with self._threads.own() as own:
+        address, own = self._at(i), self._threads.own()
+        own.in_use = True
+        try:
             bits = own.bring(value, self.dtype)
             status = self._threads.tried(own, address, op)
             if status == wait.ABORTED:
                 self._ended(status, op, i, None)
             return status == wait.OK, bits[0].item()
+        finally:
+            own.in_use = False
 
     def readfe(self, i: int, timeout: float | None = None) -> Any:
         """Wait until cell ``i`` is full, set it to empty, and return its value.
@@ -242,13 +248,16 @@ class Cells:
         int
             Number of writers that it released: 1 or 0.
         """
-        address, given = self._at(i), _given(value)
-        with self._threads.own() as own:
+        address, given, own = self._at(i), _given(value), self._threads.own()
+        own.in_use = True
+        try:
             own.bring(given, self.dtype)
             status = self._threads.operate(own, address, cell.PURGE, self._limit(own.words), 0)
             if status:
                 self._ended(status, cell.PURGE, i, None)
             return int(own.words[waiters.BITS])
+        finally:
+            own.in_use = False
 
     def fill(self, i: int) -> None:
         """Set cell ``i`` to full, with the value that is in it."""
@@ -283,10 +292,13 @@ class Cells:
 
     def peek(self, i: int) -> tuple[bool, Any]:
         """Return whether cell ``i`` is full, and its value, both at the same moment."""
-        address = self._at(i)
-        with self._threads.own() as own:
+        address, own = self._at(i), self._threads.own()
+        own.in_use = True
+        try:
             full = self._threads.peeked(own, address)
             return bool(full), own.value(self.dtype)[0].item()
+        finally:
+            own.in_use = False
 
     def full_together(self, indices: Iterable[int]) -> bool:
         """Return True if all these cells were seen full at one and the same moment."""
@@ -308,13 +320,6 @@ class Cells:
             (number of looks after the first one of a wait), ``traps``.
         """
         return counters(self._block.segment)
-
-
-def addition(dtype: np.dtype[Any]) -> int:
-    """Return the operation that adds values of a type."""
-    if dtype.kind == "f":
-        return ADD_FLOAT64 if dtype.itemsize == 8 else ADD_FLOAT32
-    return ADD_BOOL if dtype.kind == "b" else ADD
 
 
 def counters(segment: Segment, rank: int | None = None) -> np.ndarray[Any, np.dtype[np.void]]:

@@ -37,7 +37,8 @@ from ..protocols.cell import CELL_WORDS, FILL, PURGE, READFE, READFF, READXX, WR
 from ..protocols.wait import CHANGING, OK
 from ..protocols.waiters import BITS, FINISH, INSIST, PEEKED, TRIED, record_at
 from . import cell_functions as functions
-from .cells import SUPPORTED, Cells, addition
+from .cell_values import addition
+from .cells import SUPPORTED, Cells
 
 _I64 = ir.IntType(64)
 _MEMBERS = ("address", "own", "words", "limit", "count")

@@ -3,14 +3,21 @@
 A thread gets a record at its first operation that may wait.  The fields of a record are those of ``waiters``.
 
 A handler of a signal runs in the middle of whatever the main thread does, also of an operation that waits.  The record
-then belongs to that operation: other threads may read and replace the value in it.  So an operation takes its record
-(``with threads.own() as own``), and operations of the handler get another one.
+then belongs to that operation: other threads may read and replace the value in it.  So an operation takes its record,
+and operations of the handler get a spare one:
+
+    own = threads.own()
+    own.in_use = True
+    try:
+        ...
+    finally:                    without a call, because the exception of a handler may come at the begin of one
+        own.in_use = False
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +45,7 @@ NAMES = {
 
 
 class Stream:
-    """One stream and its record; a context manager that takes the record for one operation.
+    """One stream and its record.
 
     Attributes
     ----------
@@ -48,8 +55,10 @@ class Stream:
         Address of the record in this process.
     in_use : bool
         Whether an operation has the record.
-    spares : list
-        What holds the records of handlers that have interrupted that operation, until it ends.
+    spares : list of Stream
+        Records of handlers that have interrupted an operation.
+    is_spare : bool
+        Whether it is such a record, which is active only while a handler waits.
     reads, writes, loops : int
         Number of operations on cells from Python without a value, number of those with a value, and number of compiled
         loops that were given cells.
@@ -61,17 +70,9 @@ class Stream:
         self._bits = words[waiters.BITS : waiters.BITS + 1].view(np.uint8)
         self._views: dict[np.dtype[Any], NDArray[Any]] = {}
         self.in_use = False
-        self.spares: list[Any] = []
+        self.spares: list[Stream] = []
+        self.is_spare = False
         self.reads = self.writes = self.loops = 0
-
-    def __enter__(self) -> Self:
-        self.in_use = True
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.in_use = False
-        if self.spares:
-            self.spares.clear()
 
     def value(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return the value that goes into an operation and comes out of it, as an array of one element."""

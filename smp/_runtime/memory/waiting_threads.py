@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,12 @@ class _Holder:
     """An object that a thread holds until it ends; when it is dropped, the thread's record becomes free."""
 
     def __init__(self, threads: WaitingThreads, stream: Stream) -> None:
-        self._threads, self.stream = weakref.ref(threads), stream  # weak: `threads` holds this object
+        self._threads, self._stream = weakref.ref(threads), stream  # weak: `threads` holds this object, in `_mine`
 
     def __del__(self) -> None:
         threads = self._threads()
         if threads is not None:
-            threads.leave(self.stream)
+            threads.leave(self._stream)
 
 
 class WaitingThreads:
@@ -102,12 +102,13 @@ class WaitingThreads:
         return self._spare(stream) if stream.in_use else stream
 
     def _spare(self, interrupted: Stream) -> Stream:
-        """Return a record for a handler, which the stream that it interrupts gives back."""
-        for holder in interrupted.spares:
-            if not holder.stream.in_use:
-                return cast("Stream", holder.stream)
+        """Return a record for a handler."""
+        for stream in interrupted.spares:
+            if not stream.in_use:
+                return stream
         stream = self._join()
-        interrupted.spares.append(_Holder(self, stream))
+        stream.is_spare, stream.words[waiters.ACTIVE] = True, 0
+        interrupted.spares.append(stream)
         return stream
 
     def _join(self) -> Stream:
@@ -210,14 +211,18 @@ class WaitingThreads:
         if self.refuse is not None:
             self.refuse(op)
         try:
+            if own.is_spare:
+                own.words[waiters.ACTIVE] = 1
             status = self._core.operate(address, own.address, op, limit, deadline)
             while status == wait.CHANGING:  # a slice is over: Python handles its signals here
-                own.spares.clear()  # those handlers have ended
                 status = self._core.finish(address, own.address, deadline)
         except BaseException:  # of a handler, which may also run after the last slice
             while own.words[waiters.OP] and self._core.finish(address, own.address, wait.OVER) == wait.CHANGING:
                 pass
             raise
+        finally:
+            if own.is_spare:
+                own.words[waiters.ACTIVE] = 0
         return status
 
     def tried(self, own: Stream, address: int, op: int) -> int:

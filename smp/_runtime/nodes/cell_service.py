@@ -89,13 +89,17 @@ class CellService:
         if request.what == STATE:
             answer(0, int(self._threads.state(address)))
             return
-        with self._threads.own() as own:
+        own = self._threads.own()
+        own.in_use = True
+        try:
             if request.what == PEEK:
                 status = self._threads.peeked(own, address)
             else:
                 own.words[waiters.BITS] = request.bits
                 status = self._threads.tried(own, address, request.op)
             bits = int(own.words[waiters.BITS])
+        finally:
+            own.in_use = False
         if request.what != DO or status != MUST_WAIT:
             answer(status, bits)
             return
@@ -105,11 +109,15 @@ class CellService:
             thread.start()
 
     def _wait(self, address: int, request: Request, answer: Answer) -> None:
-        with self._threads.own() as own:
+        own = self._threads.own()
+        own.in_use = True
+        try:
             own.words[waiters.BITS] = request.bits
             limit = request.retries if request.retries >= 0 else int(own.words[waiters.RETRIES])
             deadline = 0 if request.timeout is None else wait.deadline_after(request.timeout, clock())
             status = self._threads.operate(own, address, request.op, limit, deadline)
             answer(status, int(own.words[waiters.BITS]))
+        finally:
+            own.in_use = False
         with self._progress.lock:
             self._waiting.discard(threading.current_thread())

@@ -17,8 +17,8 @@ import numpy as np
 
 from smp.errors import Unsupported
 
-from ..memory.cell_values import store
-from ..memory.cells import Cells, addition
+from ..memory.cell_values import addition, store
+from ..memory.cells import Cells
 from ..memory.segment import Block
 from ..memory.threads import Threads
 from ..protocols import cell, wait

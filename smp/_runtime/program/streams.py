@@ -91,9 +91,13 @@ class Thread(Generic[R]):
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the thread has ended, with a result or an exception; see `result`."""
         deadline = 0 if timeout is None else _wait.deadline_after(timeout, clock())
-        with self._threads.own() as own:
+        own = self._threads.own()
+        own.in_use = True
+        try:
             limit = int(own.words[waiters.RETRIES])
             status = self._threads.operate(own, int(self._words.ctypes.data), cell.READFF, limit, deadline)
+        finally:
+            own.in_use = False
         if status == _wait.EXPIRED:
             raise WaitTimeout(f"the thread has not ended within {timeout} s; give it longer, or see what it waits for")
         if status:
@@ -110,8 +114,12 @@ class Thread(Generic[R]):
         del self._work
         self._note(ENDS)
         note(self)
-        with self._threads.own() as own:
+        own = self._threads.own()
+        own.in_use = True
+        try:
             self._threads.operate(own, int(self._words.ctypes.data), cell.WRITEXF, 0, 0)
+        finally:
+            own.in_use = False
 
     def starts(self, function: Callable[..., Any]) -> None:
         """Note that the calling stream starts this thread, if the run is recorded."""

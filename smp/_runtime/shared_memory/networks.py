@@ -148,15 +148,18 @@ class RingNetwork(SleepingNetwork):
         return int(self._kept[2][SENT])
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
-        with self._memory.threads.own() as own:
+        own = self._memory.threads.own()
+        own.in_use = True
+        try:
             await_event, asked = self._core.await_event, (self._state, own.address, networks, *room, ticket)
             try:
                 status = wait.CHANGING
                 while status == wait.CHANGING:  # Python handles its signals here
-                    own.spares.clear()  # those handlers have ended
                     status = await_event(*asked, deadline, self._attentive)
             except BaseException:
                 if self._attentive:
                     await_event(*asked, wait.OVER, True)
                 raise
             return int(status)
+        finally:
+            own.in_use = False

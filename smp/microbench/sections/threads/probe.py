@@ -268,10 +268,14 @@ class _Bench:
     def _trap(self, limit: int = 0) -> int:
         """Return the ns of a wait that makes ``limit`` looks, traps, and withdraws at once, since its time is over."""
         threads, address = self._proc._shared_memory("a pool of streams").threads, self._cells[limit]._at(0)
-        with threads.own() as own:
+        own = threads.own()
+        own.in_use = True
+        try:
             start = time.perf_counter_ns()
             threads.operate(own, address, READFF, limit, 1)
             return time.perf_counter_ns() - start
+        finally:
+            own.in_use = False
 
     def _handed(self) -> tuple[int, int]:
         """Wake a bare thread that sleeps; return ns until it runs, and from then until its next call from Python."""
