@@ -10,7 +10,7 @@ and operations of the handler get a spare one:
     own.in_use = True
     try:
         ...
-    finally:                    without a call, because the exception of a handler may come at the begin of one
+    finally:                    without a call, because the exception of a handler may come at the beginning of one
         own.in_use = False
 """
 
