@@ -159,7 +159,7 @@ def test_the_number_of_calls_depends_on_the_keys_only(
     assert alone.waits == 0
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     keys=of_numpy.arrays(np.float32, st.integers(0, 80)),
     cutoff=st.integers(1, 9),

@@ -132,7 +132,7 @@ def test_the_uncertainty_of_a_change_is_the_deviation_of_many_changes():
     rng = np.random.default_rng(5)
     made = fractional("2^(6-2)")
     exact = [10 + (made.levels > 0) @ slope for slope in ([30, 10, 5, 0, 1, 0], [12, 10, 0, 0, 1, 0])]
-    many = [compare(*(analyse(made, run + rng.normal(0, 0.2, (3, 16))) for run in exact)) for _ in range(200)]
+    many = [compare(*(analyse(made, run + rng.normal(0, 0.2, (3, 16))) for run in exact)) for _ in range(400)]
     for factor in range(6):
         deviation = np.std([rows[factor].change for rows in many])
         told = math.sqrt(np.mean([rows[factor].uncertainty ** 2 for rows in many]))

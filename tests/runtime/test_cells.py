@@ -725,7 +725,7 @@ def test_a_processors_own_signal_handler_runs_while_it_waits_for_a_cell(pair: sm
 
 
 def test_a_handler_leaves_the_value_of_the_wait_that_it_interrupts_alone(pair: smp.Machine) -> None:
-    """Both are of one thread; other threads read and replace the value of a wait while its handler runs."""
+    """The handler runs on the thread that waits, while other threads read and replace the value of the wait."""
 
     def program(proc: smp.Processor, cells: Any, way: str) -> Any:
         import signal

@@ -61,7 +61,10 @@ class InterpretedThreads(WaitingThreads):
             running.record = self._record(running.rank, running.index)
         stream: Stream = running.record
         if stream.in_use:
-            raise Unsupported("a handler of a signal cannot use cells while its processor of an emulated machine does")
+            raise Unsupported(
+                "a handler of a signal cannot use cells in the middle of an operation on one of an emulated machine: "
+                "let it set a variable at which the program looks"
+            )
         return stream
 
     def _record(self, rank: int, number: int) -> Stream:

@@ -1,7 +1,4 @@
-"""Conversion of values that Python code stores in cells; a value that would be changed by it is refused.
-
-What adds such values is here as well.
-"""
+"""Values of cells: they are converted from those of Python, or refused if that would change them, and added."""
 
 from __future__ import annotations
 

@@ -149,17 +149,16 @@ class RingNetwork(SleepingNetwork):
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         own = self._memory.threads.own()
+        await_event, asked = self._core.await_event, (self._state, own.address, networks, *room, ticket)
         own.in_use = True
         try:
-            await_event, asked = self._core.await_event, (self._state, own.address, networks, *room, ticket)
-            try:
-                status = wait.CHANGING
-                while status == wait.CHANGING:  # Python handles its signals here
-                    status = await_event(*asked, deadline, self._attentive)
-            except BaseException:
-                if self._attentive:
-                    await_event(*asked, wait.OVER, True)
-                raise
-            return int(status)
+            status = wait.CHANGING
+            while status == wait.CHANGING:  # Python handles its signals here
+                status = await_event(*asked, deadline, self._attentive)
+        except BaseException:
+            if self._attentive:
+                await_event(*asked, wait.OVER, True)
+            raise
         finally:
             own.in_use = False
+        return int(status)

@@ -138,7 +138,7 @@ def sort(
     array([-1.,  3., nan])
     """
     if algorithm == "auto" and threads is None and (out is None or out is keys) and _is_taken_by_numpy(keys):
-        done = _sort_short(keys, out is keys, machine) if out is None or keys.flags.writeable else None
+        done = _sort_at_once(keys, out is keys, machine) if out is None or keys.flags.writeable else None
         if done is not None:
             return done
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
@@ -222,13 +222,13 @@ def argsort(
     return order
 
 
-def _sort_short(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
+def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
     """Sort a short array with as little else as possible; return None if others should do it."""
     if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
         return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
     if keys.nbytes >= worth_moving(vectors.split_for_numpy()):
         return None
-    alike = False  # of few values, or so short that NumPy sorts them soon if they are in order
+    alike = False  # of few values, or perhaps in order: NumPy then sorts a short array quickly
     if keys.nbytes >= worth_counting(False):
         seen = rough_variety(keys)
         if seen is None and keys.nbytes >= worth_a_glance(False):
