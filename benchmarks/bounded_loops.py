@@ -22,7 +22,7 @@ from smp.compiled import compare_exchange, fetch_add, load
 from smp.kernels.grids.red_black import relax_rectangle
 from smp.kernels.lists.fast import mark, walk
 from smp.kernels.sorting.by_vectors import vectors
-from smp.kernels.sorting.by_vectors.in_place import split_block
+from smp.kernels.sorting.by_vectors.blocks import split_block
 from smp.kernels.sorting.by_vectors.vectors import MOST_VECTORS, sort_few, split_vector
 from smp.kernels.sorting.counting import count
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, move, scale_of
@@ -31,6 +31,8 @@ from smp.microbench.sections.instruction.probe import add
 Words = NDArray[Any]
 CHAIN = 32_000
 """Additions of a chain that are timed."""
+PACKS = "vperm(d|ps|q|pd)"
+"""Instructions that pack a vector which is split."""
 
 
 class Part(NamedTuple):
@@ -132,8 +134,6 @@ def random_keys(n: int, dtype: Any, seed: int = 0) -> Words:
 
 def sorting() -> Iterator[Loop]:
     """Yield the loops of sorting."""
-    whole = vectors.width() == 64
-    packs, times = ("vpcompress", 2) if whole else ("vperm(d|ps)", 1)
     for dtype in (np.uint32, np.float64) if vectors.has_vectors() else ():
         name, size = np.dtype(dtype).name, np.dtype(dtype).itemsize
         longer, shorter = 24_576 // size, 8_192 // size
@@ -143,9 +143,9 @@ def sorting() -> Iterator[Loop]:
             sources, keys = random_keys(runs * n, dtype).reshape(runs, n), placed(n, dtype)
             acts += [partial(copied_and_split, sources, keys, pivot), partial(copied, sources, keys)]
         keys = random_keys(longer, dtype)
-        part = Part("", split_block, (keys, 0, longer, pivot), packs, per_lane(size, times))
+        part = Part("", split_block, (keys, 0, longer, pivot), PACKS, per_lane(size))
         yield Loop(f"split by a pivot, {name}", (part,), tuple(acts), (1, -1, -1, 1), runs * (longer - shorter))
-        if not whole:
+        if vectors.width() == 32:
             continue  # NumPy sorts the last keys
         few = MOST_VECTORS * vectors.width() // size
         part = Part("", networks, (keys, few), "vpmin|vpmax", a_round(few))
@@ -297,7 +297,7 @@ def packed(source: Words, out: Words, pivot: Any, a: int, b: int, times: int) ->
     total = 0
     for _ in range(times):
         left, right = 0, len(out)
-        for at in range(0, len(source), vectors.lanes_of(source)):
+        for at in range(0, len(source), vectors.split_lanes_of(source)):
             total += split_vector(source, at, out, left, right, pivot)
             left, right = left + a, right - b
     return total
@@ -347,10 +347,10 @@ def instructions() -> Iterator[Loop]:
         acts = tuple(partial(filled, out, 1.0, times) for times in (15, 5))
         yield Loop(name, (part,), acts, (1, -1), 10 * out.nbytes / 64)
     source, target = random_keys(2048, np.uint32), placed(4096, np.uint32)
-    n = vectors.width() // 4
+    n = vectors.split_lanes_of(source)
     for name, steps in (("stored to whole lines", (n, n)), ("stored anywhere", (n // 2 + 1, n // 2 - 1))):
         given = (source, target, np.uint32(1 << 31), *steps)
-        part = Part("", packed, (*given, 9), "vpexpand" if n == 16 else "vperm(d|ps)", per_mark(1))
+        part = Part("", packed, (*given, 9), PACKS, per_mark(1))
         both = tuple(partial(packed, *given, times) for times in (15, 5))
         if vectors.has_vectors():
             yield Loop(f"{n} keys split, {name}", (part,), both, (1, -1), 10 * len(source) / n)

@@ -19,7 +19,7 @@ from smp.kernels.lists import fast, helman_jaja, lists, reid_miller, sampling, s
 from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
 from smp.kernels.sorting import sampling as key_sampling
-from smp.kernels.sorting.by_vectors import in_place
+from smp.kernels.sorting.by_vectors import blocks
 from smp.kernels.sorting.orders import packed
 
 ALEWIFE = smp.machines.load("alewife")
@@ -71,9 +71,10 @@ def cases() -> Iterator[Case]:
     splitters = np.sort(small[:15])
     yield by_messages.processors_of, (small, splitters, np.empty(N, np.int64), np.zeros(16, np.int32))
     yield by_messages.sort_here, (small.copy(),)
-    yield in_place.split_block, (images.copy(), 0, N, np.uint64(1 << 31))
-    yield in_place.exchange, (images.copy(), 0, N // 2, N // 2)
-    yield in_place.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
+    yield blocks.split_block, (images.copy(), 0, N, np.uint64(1 << 31))
+    yield blocks.split_into, (images.copy(), images.copy(), 0, N, np.uint64(1 << 31))
+    yield blocks.exchange, (images.copy(), 0, N // 2, N // 2)
+    yield blocks.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
     yield key_sampling._estimate, (np.sort(images), 1e6, np.empty(5))
     yield key_sampling._fewness, (100.0,)
     yield key_sampling._look, (images, np.sort(rng.random(256)), np.empty(256, np.uint64))

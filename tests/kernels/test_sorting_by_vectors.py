@@ -14,7 +14,8 @@ from support.sampled import each
 import smp
 from smp.kernels.sorting import choice, fast, functions
 from smp.kernels.sorting.by_vectors import in_place, vectors
-from smp.kernels.sorting.by_vectors.in_place import sort_in_place, sort_part, split_block
+from smp.kernels.sorting.by_vectors.blocks import sort_part, split_block, split_into
+from smp.kernels.sorting.by_vectors.in_place import sort_in_place
 from smp.kernels.sorting.by_vectors.vectors import (
     GROUP_BYTES,
 )
@@ -128,7 +129,7 @@ def test_keys_of_few_values_are_split_a_few_times(dtype: np.dtype[Any], monkeypa
 @every_type
 def test_a_block_is_split_at_the_place_that_is_returned(dtype: np.dtype[Any]) -> None:
     group = GROUP_BYTES // dtype.itemsize
-    for n in (2 * group, 2 * group + 1, 3 * group - 1, 1000, 1001):
+    for n in (group, 2 * group + 1, 3 * group - 1, 4 * group, 5 * group - 1, 7 * group, 1000, 1001):
         for seed in range(20):
             keys = drawn(dtype, n + 6, seed)
             pivot = keys[3 + seed % n]
@@ -141,6 +142,38 @@ def test_a_block_is_split_at_the_place_that_is_returned(dtype: np.dtype[Any]) ->
             assert sorted(found.view(f"u{dtype.itemsize}")) == sorted(keys.view(f"u{dtype.itemsize}"))
             outside = [0, 1, 2, n + 3, n + 4, n + 5]
             assert found[outside].tobytes() == keys[outside].tobytes()
+
+
+@needs_vectors
+@every_type
+def test_keys_are_split_into_another_array(dtype: np.dtype[Any]) -> None:
+    group = GROUP_BYTES // dtype.itemsize
+    for n in (0, 1, group - 1, group, 2 * group + 3, 1000, 1001):
+        keys = drawn(dtype, n + 6, n)
+        pivot = np.sort(keys)[n // 3]
+        found = np.full(n + 6, 7, dtype)
+        middle = split_into(keys, found, 3, n + 3, pivot)
+        assert (found[3:middle] <= pivot).all()
+        assert not (found[middle : n + 3] <= pivot).any()
+        assert same(np.sort(found[3 : n + 3]), np.sort(keys[3 : n + 3]))
+        assert found[[0, 1, 2, n + 3, n + 4, n + 5]].tolist() == [7] * 6
+
+
+@needs_vectors
+@settings(deadline=None)
+@given(st.sampled_from(DTYPES), st.lists(st.sampled_from([0, 4, 8]), max_size=60), st.integers(0, 70))
+def test_any_order_of_low_and_high_keys_leaves_room_on_both_sides(
+    dtype: np.dtype[Any], eighths: list[int], more: int
+) -> None:
+    """Each group has some eighths of low keys, before the high ones, so that one side gets all keys or few of them."""
+    group = GROUP_BYTES // dtype.itemsize
+    low = np.concatenate([np.arange(group) < group // 8 * count for count in [4, *eighths]] + [np.arange(more) % 3 < 1])
+    keys = np.arange(1, len(low) + 1).astype(dtype)
+    keys[~low] += dtype.type(10_000)
+    found = keys.copy()
+    assert split_block(found, 0, len(keys), dtype.type(10_000)) == low.sum()
+    assert same(np.sort(found[: low.sum()]), keys[low])
+    assert same(np.sort(found[low.sum() :]), keys[~low])
 
 
 @needs_vectors

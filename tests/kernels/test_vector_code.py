@@ -32,8 +32,8 @@ def split_one(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: A
 
 
 @smp.local
-def split_some(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
-    return split_group(keys, at, left, right, pivot)
+def split_some(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
+    return split_group(source, at, keys, left, right, pivot)
 
 
 @smp.local
@@ -50,8 +50,9 @@ def before_all(keys: Keys, made: Keys) -> None:
 @needs_vectors
 @every_type
 def test_vector_code_splits_as_its_definition_does(dtype: np.dtype[Any]) -> None:
-    lanes = vectors.width() // dtype.itemsize
-    keys = drawn(dtype, 4 * lanes)
+    keys = drawn(dtype, 32)
+    lanes = vectors.split_lanes_of(keys)
+    keys = keys[: 4 * lanes]
     for pivot in (*keys[:lanes], keys[~(keys != keys)].max()):
         for source in (keys, drawn(dtype, lanes + 3, 7)):
             ours, defined = keys.copy(), keys.copy()
@@ -83,7 +84,8 @@ def test_vector_code_splits_groups_as_their_definition_does(dtype: np.dtype[Any]
     for pivot in (*keys[:20], keys[~(keys != keys)].max()):
         for at in (0, group, 2 * group):  # in the places that are written first, between them, and in the last ones
             ours, defined = keys.copy(), keys.copy()
-            assert split_some(ours, at, 0, 3 * group, pivot) == split_group(defined, at, 0, 3 * group, pivot)
+            count = split_some(ours, at, ours, 0, 3 * group, pivot)
+            assert count == split_group(defined, at, defined, 0, 3 * group, pivot)
             assert ours.tobytes() == defined.tobytes()
 
 
@@ -136,7 +138,7 @@ from smp.kernels.sorting.by_vectors import vectors
 
 width = int(sys.argv[1])
 vectors.width = lambda: width
-from smp.kernels.sorting.by_vectors.in_place import split_block
+from smp.kernels.sorting.by_vectors.blocks import split_block
 from test_vector_code import sort_some
 from support.keys_of_types import DTYPES, drawn, same
 

@@ -79,10 +79,10 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
         if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
             return
         if vectors.beat_numpy() and algorithm in ("auto", "counting"):
-            sort_by_vectors(keys, out, streams)
+            sort_by_vectors(keys, out, streams, sample)
             return
         if splits and algorithm == "auto" and pivot_of(sample) is not None:
-            sort_by_vectors(keys, out, streams)
+            sort_by_vectors(keys, out, streams, sample)
             return
         move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm)
         if move:
@@ -91,7 +91,7 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     elif algorithm == "auto" and is_narrow(keys) and _counted_exactly(keys, out, streams):
         return
     if algorithm == "vectors" or (algorithm == "auto" and keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy()):
-        sort_by_vectors(keys, out, streams)
+        sort_by_vectors(keys, out, streams, sample)
         return
     if out is not keys:  # NumPy does not see every overlap of strided arrays
         np.copyto(out, keys.copy() if np.may_share_memory(keys, out) else keys)

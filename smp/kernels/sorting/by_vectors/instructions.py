@@ -23,9 +23,9 @@ def _of_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: 
     return with_vectors if vectors.has_vectors() else vectors.split_vector
 
 
-def _of_group(keys: Keys, at: int, left: int, right: int, pivot: Any) -> Any:
-    def with_vectors(keys: Keys, at: int, left: int, right: int, pivot: Any) -> Any:
-        return split_group(keys, at, left, right, pivot)
+def _of_group(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> Any:
+    def with_vectors(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> Any:
+        return split_group(source, at, keys, left, right, pivot)
 
     return with_vectors if vectors.has_vectors() else vectors.split_group
 
@@ -35,6 +35,15 @@ def _of_lanes(keys: Any) -> Any:
 
     def with_vectors(keys: Any) -> int:
         return count
+
+    return with_vectors
+
+
+def _of_split_lanes(keys: Any) -> Any:
+    count, most = 8 * vectors.width() // int(keys.dtype.bitwidth), vectors.MOST_SPLIT
+
+    def with_vectors(keys: Any) -> int:
+        return min(count, most)
 
     return with_vectors
 
@@ -61,6 +70,7 @@ def _of_before(key: Any) -> Any:
 
 
 overloads(vectors.lanes_of, _of_lanes)
+overloads(vectors.split_lanes_of, _of_split_lanes)
 overloads(vectors.split_vector, _of_vector)
 overloads(vectors.split_group, _of_group)
 overloads(vectors.sort_few, _of_few)

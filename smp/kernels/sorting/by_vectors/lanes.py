@@ -32,11 +32,11 @@ class Lanes(NamedTuple):
     """Returns a pointer to the vector that begins at a place."""
 
 
-def lanes_in(context: Any, builder: Any, array: Any, value: Any) -> Lanes:
-    """Return the vectors of an array, given its type and its value."""
+def lanes_in(context: Any, builder: Any, array: Any, value: Any, most: int = 64) -> Lanes:
+    """Return the vectors of an array, given its type and its value, with some number of lanes at most."""
     dtype = array.dtype
     bits, floats = dtype.bitwidth, isinstance(dtype, types.Float)
-    count, word = 8 * vectors.width() // bits, ir.IntType(bits)
+    count, word = min(8 * vectors.width() // bits, most), ir.IntType(bits)
     words, keys = ir.VectorType(word, count), ir.VectorType(context.get_data_type(dtype), count)
     helper: Any = arrayobj.make_array
     made = helper(array)(context, builder, value)

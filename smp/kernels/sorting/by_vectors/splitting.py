@@ -1,14 +1,15 @@
 """Vector code of ``split_vector`` and ``split_group``: a vector is packed in a register, and stored twice.
 
-With AVX-512, two instructions pack it: one moves the keys up to the pivot together, and one moves the others behind
-them.  With AVX2, the lanes change places by a table, which has an order of lanes for each set of keys above the pivot:
+The lanes of a vector change places by a table, which has an order of lanes for each set of keys above the pivot:
 
     keys       5 9 2 7 1 8 6 3       pivot 5
     above      0 1 0 1 0 1 1 0       number of the entry
-    entry      0 2 4 7 1 3 5 6       four bits for each lane, taken apart by one shift
+    entry      0 2 4 7 1 3 5 6       four bits for each place, taken apart by one shift
     packed     5 2 1 3 9 7 8 6
 
-An instruction moves words of 32 bits, so a key of 64 bits has two places in an entry.
+One instruction moves all the lanes.  That of AVX2 moves words of 32 bits, so a key of 64 bits has two places in an
+entry there.  AVX-512 has instructions that pack without a table.  One of them moves the keys up to the pivot together,
+and one the others behind them.  They take twice as long, on CPUs of Intel and by all measurements also on Zen 4.
 """
 
 from __future__ import annotations
@@ -24,93 +25,72 @@ from .lanes import I32, I64, Lanes, call, check_keys, lanes_in, spread
 
 _BITS = 4
 """Bits of a place in an entry of the table."""
+_PLACES = 8
+"""Places in an entry."""
 
 
-def _typed_vector(typing: Any, source: Any, at: Any, keys: Any, left: Any, right: Any, pivot: Any) -> Any:
-    check_keys(source)
-    check_keys(keys)
+def _splits(octets: int) -> Any:
+    """Return the instruction that reads some bytes of keys, and splits them; 0 bytes stand for one vector."""
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source_, at, keys_, left, right, pivot = args
-        given, lanes = lanes_in(context, builder, source, source_), lanes_in(context, builder, keys, keys_)
-        words = builder.load(given.at(at), align=lanes.bits // 8)
-        return _split(lanes, words, left, right, spread(builder, pivot, lanes.number))
+    def typed(typing: Any, source: Any, at: Any, keys: Any, left: Any, right: Any, pivot: Any) -> Any:
+        check_keys(source)
+        check_keys(keys)
 
-    return types.intp(source, types.intp, keys, types.intp, types.intp, keys.dtype), code
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            source_, at, keys_, left, right, pivot = args
+            given = lanes_in(context, builder, source, source_, vectors.MOST_SPLIT)
+            lanes = lanes_in(context, builder, keys, keys_, vectors.MOST_SPLIT)
+            places = range(0, max(8 * octets // lanes.bits, 1), lanes.number)
+            return _split(lanes, [given.at(builder.add(at, I64(place))) for place in places], left, right, pivot)
 
+        return types.intp(source, types.intp, keys, types.intp, types.intp, keys.dtype), code
 
-def _typed_group(typing: Any, keys: Any, at: Any, left: Any, right: Any, pivot: Any) -> Any:
-    check_keys(keys)
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = lanes_in(context, builder, keys, args[0])
-        at, left, right, pivot = args[1:]
-        n, size = lanes.number, lanes.bits // 8
-        pivots = spread(builder, pivot, n)
-        places = [builder.add(at, I64(n * k)) for k in range(vectors.GROUP_BYTES // vectors.width())]
-        total = I64(0)
-        for words in [builder.load(lanes.at(place), align=size) for place in places]:
-            count = _split(lanes, words, builder.add(left, total), right, pivots)
-            total = builder.add(total, count)
-            right = builder.sub(builder.add(right, count), I64(n))
-        return total
-
-    return types.intp(keys, *[types.intp] * 3, keys.dtype), code
+    return intrinsic(typed)
 
 
-split_vector, split_group = intrinsic(_typed_vector), intrinsic(_typed_group)
+split_vector, split_group = _splits(0), _splits(vectors.GROUP_BYTES)
 
 
-def _split(lanes: Lanes, words: Any, left: Any, right: Any, pivots: Any) -> Any:
-    """Pack a vector, store it at both ends of the free places, and return the number of keys that come first."""
+def _split(lanes: Lanes, places: list[Any], left: Any, right: Any, pivot: Any) -> Any:
+    """Read vectors, pack each, store it at both ends of the free places, and return how many keys come first."""
     builder, n, size = lanes.builder, lanes.number, lanes.bits // 8
+    pivots = spread(builder, pivot, n)
+    ends = [builder.bitcast(lanes.at(end), lanes.word.as_pointer()) for end in (left, right)]
+    above = I64(0)  # both ends move by the number of keys above the pivot, so one subtraction does for both
+    for k, words in enumerate([builder.load(place, align=size) for place in places]):
+        both, count = _packed(lanes, words, pivots)
+        for end, lane in zip(ends, (n * k, -n), strict=True):
+            place = builder.gep(builder.gep(end, [builder.neg(above)]), [I64(lane)])
+            builder.store(both, builder.bitcast(place, lanes.words.as_pointer()), align=size)
+        above = builder.add(above, count)
+    return builder.sub(I64(n * len(places)), above)
+
+
+def _packed(lanes: Lanes, words: Any, pivots: Any) -> tuple[Any, Any]:
+    """Return a vector with the keys above the pivot behind the others, and the number of those above."""
+    builder, n = lanes.builder, lanes.number
     if lanes.floats:
         above = builder.fcmp_unordered(">", builder.bitcast(words, lanes.keys), pivots)
     elif lanes.signed:
         above = builder.icmp_signed(">", words, pivots)
     else:
         above = builder.icmp_unsigned(">", words, pivots)
-    pack = _packed if vectors.width() == 64 else _packed_by_table
-    both, count = pack(lanes, words, above)
-    builder.store(both, lanes.at(left), align=size)
-    builder.store(both, lanes.at(builder.sub(right, I64(n))), align=size)
-    return count
-
-
-def _packed(lanes: Lanes, words: Any, above: Any) -> tuple[Any, Any]:
-    """Return the vector with the keys above the pivot behind the others, and the number of the others."""
-    builder, mask = lanes.builder, ir.IntType(lanes.number)
-    first = builder.not_(above)
-    count = builder.zext(call(builder, f"llvm.ctpop.i{lanes.number}", mask, builder.bitcast(first, mask)), I64)
-
-    def instruction(kind: str, some: Any, others: Any, chosen: Any) -> Any:
-        name = f"llvm.x86.avx512.mask.{kind}.v{lanes.number}i{lanes.bits}"
-        return call(builder, name, lanes.words, some, others, chosen)
-
-    low = instruction("compress", words, words, first)  # with zeros in the other lanes, Zen 4 and 5 wait for the last
-    high = instruction("compress", words, words, above)  # result
-    behind = builder.trunc(builder.shl(I32(-1), builder.trunc(count, I32)), mask)
-    return instruction("expand", high, low, builder.bitcast(behind, lanes.chosen)), count
-
-
-def _packed_by_table(lanes: Lanes, words: Any, above: Any) -> tuple[Any, Any]:
-    """Return what `_packed` returns."""
-    builder, n = lanes.builder, lanes.number
-    chosen = builder.zext(builder.bitcast(above, ir.IntType(n)), I32)
-    table = ir.Constant(ir.ArrayType(I32, 1 << n), [_entry(n, k) for k in range(1 << n)])
-    made: Any = cgutils.global_constant(builder.module, f"smp.orders.{n}", table)
-    entry = builder.load(builder.gep(made, [I32(0), chosen], inbounds=True))
-    parts = ir.VectorType(I32, 8)
-    shifts = ir.Constant(parts, [_BITS * place for place in range(8)])
-    order = builder.lshr(spread(builder, entry, 8), shifts)
-    both = call(builder, "llvm.x86.avx2.permd", parts, builder.bitcast(words, parts), order)
-    count = builder.sub(I32(n), call(builder, "llvm.ctpop.i32", I32, chosen))
-    return builder.bitcast(both, lanes.words), builder.zext(count, I64)
+    chosen = builder.zext(builder.bitcast(above, ir.IntType(n)), I64)
+    part = lanes.word if n == _PLACES else I32
+    table = ir.Constant(ir.ArrayType(part, 1 << n), [_entry(n, k) for k in range(1 << n)])
+    made: Any = cgutils.global_constant(builder.module, f"smp.orders.{n}.{lanes.bits}", table)
+    entry = builder.load(builder.gep(made, [I64(0), chosen], inbounds=True))
+    parts = ir.VectorType(part, _PLACES)
+    shifts = ir.Constant(parts, [_BITS * place for place in range(_PLACES)])
+    order = builder.lshr(spread(builder, entry, _PLACES), shifts)
+    name = "llvm.x86.avx2.permd" if part is I32 else "llvm.x86.avx512.permvar.di.512"
+    both = call(builder, name, parts, builder.bitcast(words, parts), order)
+    return builder.bitcast(both, lanes.words), call(builder, "llvm.ctpop.i64", I64, chosen)
 
 
 def _entry(lanes: int, above: int) -> int:
     """Return the entry of the table for the set of lanes whose keys are above the pivot."""
     order = sorted(range(lanes), key=lambda lane: above >> lane & 1)
-    width = 8 // lanes  # in words of 32 bits
+    width = _PLACES // lanes
     places = [lane * width + part for lane in order for part in range(width)]
     return sum(place << _BITS * k for k, place in enumerate(places))

@@ -1,6 +1,6 @@
 """Split keys by a pivot, and sort a few of them, with vectors of 64 bytes (AVX-512) or 32 (AVX2).
 
-    keys      5 9 2 7 1 8 6 3      a vector of eight lanes, pivot 5
+    keys      5 9 2 7 1 8 6 3      a vector of eight lanes, the most that are split at once, and the pivot 5
     packed    5 2 1 3 9 7 8 6      those up to the pivot first, then the others, both in order
     stored    at the left end and at the right end of the free places: the others are stored over on the left, and
               those up to the pivot on the right
@@ -24,6 +24,8 @@ from smp._runtime.loops.compiler import imported_with_numba
 
 from ..keys import Keys
 
+MOST_SPLIT = 8
+"""Lanes of a vector that is split, at most."""
 MOST_VECTORS = 16
 """Vectors that `sort_few` sorts at most."""
 GROUP_BYTES = 256
@@ -32,8 +34,13 @@ GROUP_BYTES = 256
 
 
 def lanes_of(keys: Keys) -> int:
-    """Return the number of keys in a vector."""
+    """Return the number of keys in a vector that `sort_few` sorts."""
     return width() // keys.itemsize
+
+
+def split_lanes_of(keys: Keys) -> int:
+    """Return the number of keys in a vector that is split: at most eight, so that there is a table of their orders."""
+    return min(lanes_of(keys), MOST_SPLIT)
 
 
 def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
@@ -49,7 +56,7 @@ def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot
         Place of the vector, first of the free places on the left, and end of those on the right.
     pivot : of the keys' dtype
     """
-    lanes = lanes_of(keys)
+    lanes = split_lanes_of(keys)
     some = source[at : at + lanes].copy()
     first = some <= pivot
     low, high = some[first], some[~first]
@@ -58,10 +65,10 @@ def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot
     return len(low)
 
 
-def split_group(keys: Keys, at: int, left: int, right: int, pivot: Any) -> int:
+def split_group(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
     """Read a group of vectors, and then do with each what `split_vector` does; return how many keys come first."""
-    lanes, group = lanes_of(keys), GROUP_BYTES // keys.itemsize
-    some = keys[at : at + group].copy()
+    lanes, group = split_lanes_of(keys), GROUP_BYTES // keys.itemsize
+    some = source[at : at + group].copy()
     total = 0
     for k in range(0, group, lanes):
         count = split_vector(some, k, keys, left + total, right - k + total, pivot)

@@ -1,0 +1,224 @@
+"""Loops that split blocks of keys by pivots, and sort parts of them, with vectors.
+
+    [free │ unread ............. unread │ free]     a block while it is split: as many places are free as three groups
+     left                              right        of vectors have; the next group is taken from the side with fewer
+                                                    free places
+
+A group is chosen before the keys of the one before it are stored, so that the CPU can read it early.  That the free
+places suffice on both sides is an invariant.  With g places in a group, at least g are free on each side before a group
+is stored, and 4g on both, without those of the group that is chosen next.  This is taken from the side with fewer.
+There the group before it fills at most g places, and g new ones are free.  On the other side there were at least 2g, of
+which g are left.
+
+A pivot is the median of some keys.  Where many keys are equal, a part is split twice, and the middle is done.  A split
+by the number before the pivot leaves those below the pivot in front.
+
+    the pivot is the largest of some keys                          below the pivot first, then the others up to it
+    it is the smallest of some keys, or no key at all is above it  those up to the pivot first, then those below it
+
+A part whose pivots were bad again and again is left to NumPy, so that the time is never quadratic.
+
+Source: Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, for the splitting in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp import inline, local
+from smp._runtime.loops.atomics import prefetch
+
+from ..keys import Keys
+from .vectors import GROUP_BYTES, MOST_VECTORS, before, lanes_of, sort_few, split_group, split_lanes_of, split_vector
+
+AHEAD_BYTES = 2048
+"""Bytes between a group that is chosen and the one that is prefetched, if the keys are not in a core's cache."""
+_LINE_BYTES = 64
+_GROUP = GROUP_BYTES // 4  # of the shortest keys
+Pivot = tuple[Any, bool, bool]
+Numbers = NDArray[np.int64]
+
+
+@inline
+def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Pivot:
+    """Return the median of some keys between two places, and whether it is the smallest and the largest of them.
+
+    It is NaN if half of them are.
+    """
+    count = 9 if high - low < 1024 else len(some)
+    step = (high - low) // count
+    for i in range(count):
+        some[i] = keys[low + step // 2 + i * step]
+    sort_few(some, 0, count)
+    pivot = some[count // 2]
+    return pivot, some[0] == pivot, some[count - 1] == pivot
+
+
+@inline
+def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -> int:
+    """Move the keys up to the pivot to the front; return the place of the first of the others.
+
+    There are keys for at least one group of vectors; ``kept`` has room for four.  Keys that come ``ahead`` places after
+    those that are read are prefetched, unless it is 0.
+    """
+    lanes, group = split_lanes_of(keys), GROUP_BYTES // keys.itemsize
+    groups = max((high - low) // group - 3, 0)
+    stop = low + (1 + groups) * group
+    free = group + high - stop
+    for i in range(group):  # quicker than slices, whose overlap is checked
+        kept[i] = keys[low + i]
+    for i in range(free - group):
+        kept[group + i] = keys[stop + i]
+    left, right = low, high
+    at, unread = low + group, low + 2 * group
+    for _ in range(groups):
+        if unread - left <= right - stop:  # chosen before the last counts are known, for which it need not wait
+            then, soon = unread, unread + ahead
+            unread += group
+        else:
+            stop -= group
+            then, soon = stop, stop - ahead
+        if ahead:
+            for line in range(0, group, _LINE_BYTES // keys.itemsize):
+                prefetch(keys, soon + line)
+        count = split_group(keys, at, keys, left, right, pivot)
+        left += count
+        right -= group - count
+        at = then
+    whole = free // lanes * lanes
+    for i in range(whole, free):
+        keys[left] = keys[right - 1] = kept[i]  # a jump would be mispredicted half of the time
+        first = kept[i] <= pivot
+        left += first
+        right -= 1 - first
+    for at in range(0, whole, lanes):  # the free places are whole vectors now: the two stores of the last one agree
+        count = split_vector(kept, at, keys, left, right, pivot)
+        left += count
+        right -= lanes - count
+    return left
+
+
+@local(
+    name="sorting.split_into",
+    terms={"key": "max(high - low, 0)"},
+    cost="(2 * load + 2 * store + 4 * int) * max(high - low, 0)",
+)
+def split_into(source: Keys, keys: Keys, low: int, high: int, pivot: Any) -> int:
+    """Copy the keys between two places to the same places of another array, where they are split as `split` does it."""
+    lanes, group = split_lanes_of(keys), GROUP_BYTES // keys.itemsize
+    at, left, right = low, low, high
+    for _ in range((high - low) % lanes):
+        keys[left] = keys[right - 1] = source[at]
+        first = source[at] <= pivot
+        left += first
+        right -= 1 - first
+        at += 1
+    for _ in range((high - at) % group // lanes):
+        count = split_vector(source, at, keys, left, right, pivot)
+        left += count
+        right -= lanes - count
+        at += lanes
+    while at < high:
+        count = split_group(source, at, keys, left, right, pivot)
+        left += count
+        right -= group - count
+        at += group
+    return left
+
+
+@inline
+def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: int) -> tuple[int, int]:
+    """Split a part; return the end of its first half and the place of the second.  What is between them is sorted."""
+    key, smallest, largest = pivot
+    under = before(key)
+    least = under == key
+    under_first = largest and not least
+    start, stop, by, middle = low, high, under if under_first else key, low
+    for again in range(2):
+        place = split(keys, start, stop, by, kept, 0)
+        if again:
+            return (middle, place) if under_first else (place, middle)
+        middle = place
+        if under_first:
+            start, by = middle, key
+        elif smallest or middle == high:
+            if least:
+                return low, middle
+            stop, by = middle, under
+        else:
+            break
+        if stop - start <= few:
+            break
+    return middle, middle
+
+
+@local(
+    name="sorting.split",
+    terms={"key": "max(high - low, 0)"},
+    cost="(2 * load + 2 * store + 4 * int) * max(high - low, 0)",
+)
+def split_block(keys: Keys, low: int, high: int, pivot: Any) -> int:
+    """Split a block by a pivot; see `split`."""
+    return split(keys, low, high, pivot, np.empty(4 * _GROUP, keys.dtype), AHEAD_BYTES // keys.itemsize)
+
+
+@local(name="sorting.exchange", terms={"key": "count"}, cost="(2 * load + 2 * store + int) * count")
+def exchange(keys: Keys, first: int, other: int, count: int) -> None:
+    """Exchange the keys of two ranges."""
+    for i in range(count):
+        keys[first + i], keys[other + i] = keys[other + i], keys[first + i]
+
+
+_HALVINGS = "max(high - low, 0) * log2(max(high - low, 0) + 2)"
+
+
+@local(name="sorting.part", terms={"halving": _HALVINGS}, cost=f"(load + store + 2 * int) * {_HALVINGS}")
+def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
+    """Sort the keys between two places, but for some ranges.
+
+    Parameters
+    ----------
+    keys : plain ndarray of one of `smp.kernels.sorting.keys.DTYPES`
+    low, high : int
+    left : int64 array (ranges, 2)
+        Receives the ranges that are not sorted yet, because their pivots were bad.
+
+    Returns
+    -------
+    int
+        Number of these ranges.
+    """
+    few = MOST_VECTORS * lanes_of(keys)
+    kept, some = np.empty(4 * _GROUP, keys.dtype), np.empty(31, keys.dtype)
+    ranges = np.empty((96, 3), np.int64)  # the longer half waits, so there are fewer of them than bits in a length
+    tries, length = 10, high - low
+    while length > 0:
+        tries, length = tries + 2, length >> 1
+    ranges[0, 0], ranges[0, 1], ranges[0, 2] = low, high, tries
+    waiting, count = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        a, b, tries = ranges[waiting, 0], ranges[waiting, 1], ranges[waiting, 2]
+        if b - a <= few:
+            sort_few(keys, a, b - a)
+            continue
+        pivot = pivot_of(keys, a, b, some)
+        if tries == 0 or pivot[0] != pivot[0]:
+            if count == len(left):  # all of it, then
+                left[0, 0], left[0, 1] = low, high
+                return 1
+            left[count, 0], left[count, 1] = a, b
+            count += 1
+            continue
+        end, start = split_off(keys, a, b, pivot, kept, few)
+        longer = np.int64(end - a < b - start)  # 1 if that is the second one
+        for k in range(2):
+            second = longer == k  # the longer one first
+            ranges[waiting, 0] = start if second else a
+            ranges[waiting, 1] = b if second else end
+            ranges[waiting, 2] = tries - 1
+            waiting += 1
+    return count
