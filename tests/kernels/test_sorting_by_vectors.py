@@ -298,6 +298,7 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
         (rng.random(short), [2], [2]),
         (rng.random(1 << 21), [2], []),  # by many, moved into parts
         (np.tile([1.0, 0.0], 1 << 18), [], []),
+        (rng.integers(0, 30, fast.FEWER_FOR_NUMPY * short + 16) / 1.0, [2], [2]),
         (np.arange(1 << 19), [], []),  # copied
         (rng.integers(0, 1000, 1 << 20), [], []),  # counted
     ):
@@ -305,6 +306,65 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             taken.clear()
             assert same(sort(keys, threads=threads), np.sort(keys))
             assert taken == expected
+
+
+@pytest.mark.parametrize(
+    ("way", "split", "asked"),
+    [
+        ("many", [2, 2], 0),
+        ("narrow integers", [], 0),
+        ("long and narrow", [], 2),
+        ("few", [], 0),
+        ("few of a longer array", [], 2),
+        ("short and nearly in order", [], 0),
+        ("short, narrow and nearly in order", [], 2),
+        ("short and in order", [], 2),
+    ],
+)
+def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_it_pays(
+    way: str, split: list[int], asked: int, splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, rng = fast.worth_moving(True) // 8, np.random.default_rng(1)
+    keys = {
+        "many": rng.random(n),
+        "narrow integers": rng.integers(0, 10_000, n),
+        "long and narrow": rng.integers(0, 10_000, 2 * fast.KEYS_TO_COUNT),
+        "few": rng.integers(0, 9, n) / 2,
+        "few of a longer array": rng.integers(0, 9, functions.FEWER_AT_ONCE * n) / 2,
+        "short and nearly in order": np.append(np.arange(300.0), np.arange(n / 2)),
+        "short, narrow and nearly in order": np.append(np.arange(300), np.sort(rng.integers(0, 8000, n // 2))),
+        "short and in order": np.arange(n / 2),
+    }[way]
+    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    taken, others = noted(monkeypatch, "sort_by_vectors"), functions._sort
+    monkeypatch.setattr(functions, "sort_by_vectors", fast.sort_by_vectors)
+    calls: list[int] = []
+    monkeypatch.setattr(functions, "_sort", lambda *args: calls.append(1) or others(*args))
+    expected = np.sort(keys)
+    assert same(sort(keys), expected)
+    sort(keys, out=keys)
+    assert same(keys, expected)
+    assert taken == split
+    assert len(calls) == asked
+
+
+def test_models_are_asked_where_vectors_would_split_keys_at_once(
+    splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        functions, "by_models", lambda library, request, seen: np.copyto(request.out, np.sort(request.keys))
+    )
+    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    keys = np.random.default_rng(1).random(1 << 18)
+    library = choice.sort_library(keys.dtype, 2)
+    monkeypatch.setattr(library, "models", {"numpy": None})
+    monkeypatch.setattr(library, "worth", len(keys))
+    taken = noted(monkeypatch, "sort_by_vectors")
+    monkeypatch.setattr(functions, "sort_by_vectors", fast.sort_by_vectors)
+    assert same(sort(keys), np.sort(keys))
+    assert taken == []
+    assert same(sort(keys[1:]), np.sort(keys[1:]))
+    assert taken == [2]
 
 
 def test_in_place_vectors_split_whatever_the_models_of_new_arrays_say(

@@ -298,12 +298,13 @@ def _rule_of_sort(
     """Return the algorithm that `sort_fast` takes for "auto", as far as these numbers show it."""
     if by_vectors and n * octets < WORTH_VECTORS:
         return "numpy"
-    several = streams_by_rule(n * octets, streams, by_vectors, bits < LEAST_BITS) > 1
-    if width <= widest(n, octets, by_vectors) and bits >= LEAST_BITS and n * octets >= worth_counting(by_vectors):
+    few = bits < LEAST_BITS
+    several = streams_by_rule(n * octets, streams, by_vectors, few) > 1
+    if width <= widest(n, octets, by_vectors) and not few and n * octets >= worth_counting(by_vectors):
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"
-    if streams == 1 or n * octets < worth_moving(splits) or bits < LEAST_BITS:
+    if streams == 1 or n * octets < worth_moving(splits) or (few and not (splits and several)):
         return "numpy"
     if splits:
         return "vectors"

@@ -28,9 +28,9 @@ from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, seem_nar
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 1 << 20}, 4
+WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
 """Bytes of keys from which "auto" lets vectors split them for NumPy, by the bytes of a vector, and most streams that do
-so; see decisions 0044 and 0045."""
+so; see decisions 0044 to 0046."""
 WORTH_COUNTING = 1 << 17
 """Bytes of keys from which "auto" may count them on CPUs where vectors split keys for NumPy."""
 WORTH_VECTORS = 11 << 9
@@ -39,8 +39,9 @@ STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
 WORTH_TWO = CHUNK_BYTES
 """Bytes of keys from which "auto" takes a second stream for vectors."""
-FEWER_SPLITS = 4
-"""Time that vectors take for keys that all differ, over that for keys of few values."""
+FEWER_SPLITS, FEWER_FOR_NUMPY = 4, 16
+"""Time that vectors take for keys that all differ, over that for keys of few values; and the length from which they
+split keys of few values for NumPy, over that for others."""
 FEW_BITS = 5
 """Variety up to which keys are few values."""
 KEYS_TO_COUNT = 1 << 18
@@ -144,10 +145,11 @@ def may_count(keys: Keys, seen: Variety) -> bool:
 
 def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) -> int:
     """Return how many of the streams sort some bytes of keys, if they are not counted; ``few``: of few values."""
-    if few and not by_vectors:
+    splits = may_split(min(streams, 2))
+    if few and not (by_vectors or splits):
         return 1
-    worth = octets / FEWER_SPLITS if few else octets
-    two = (by_vectors and worth >= WORTH_TWO) or (may_split(min(streams, 2)) and worth >= worth_moving(True))
+    worth = octets / (FEWER_SPLITS if by_vectors else FEWER_FOR_NUMPY) if few else octets
+    two = (by_vectors and worth >= WORTH_TWO) or (splits and worth >= worth_moving(True))
     return min(streams, max(1 + two, int(worth) // STREAM_BYTES))
 
 

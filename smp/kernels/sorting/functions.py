@@ -26,14 +26,16 @@ from smp.errors import Unsupported
 
 from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
-from .by_vectors.in_place import CHUNK_BYTES
+from .by_vectors.in_place import CHUNK_BYTES, sort_by_vectors
 from .choice import Request, argsort_library, by_models, sort_library
 from .counting import WIDEST, sort_by_counting
 from .fast import (
     FEW_BITS,
+    KEYS_TO_COUNT,
     MOST_KEYS,
     WORTH_VECTORS,
     count_at_a_glance,
+    is_narrow,
     may_count,
     may_split,
     repeats,
@@ -50,10 +52,12 @@ from .orders.fast import MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import direction, first_way, rough_variety, variety
+from .sampling import Variety, direction, first_way, rough_variety, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
+FEWER_AT_ONCE = 4
+"""Length of keys of few values from which NumPy does not sort them at once, over that of other keys."""
 LEAST = 1 << 16
 """Bytes of keys below which one stream sorts them by the rule, because to ask for models takes too long."""
 _NATIVE = frozenset(DTYPES)
@@ -91,11 +95,12 @@ def sort(
         "vectors" on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a
         sample has few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition"
         above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on,
-        or from 1 MiB on with AVX-512.  Each stream has at least 1 MiB of keys; two share 256 KiB on Zen 4, and 512
-        KiB with AVX2 alone.  Each counts at least 256K keys.
+        or from 768 KiB on with AVX-512, and from 16 times that on if a few keys show few distinct ones.  Each stream
+        has at least 1 MiB of keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least
+        256K keys.
 
         "vectors" sorts with vectors alone on AMD's Zen 4.  On other CPUs, vectors split the keys, and NumPy sorts parts
-        of up to 512 KiB, or 2 MiB with AVX-512.
+        of up to 512 KiB, or 8 MiB with AVX-512.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -223,25 +228,41 @@ def argsort(
 
 
 def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
-    """Sort a short array with as little else as possible; return None if others should do it."""
+    """Sort with as little else as possible, if it is soon clear how; return None if others should do it."""
     if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
         return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
-    if keys.nbytes >= worth_moving(vectors.split_for_numpy()):
-        return None
-    alike = False  # of few values, or perhaps in order: NumPy then sorts a short array quickly
+    worth, alike = worth_moving(vectors.split_for_numpy()), False
     if keys.nbytes >= worth_counting(False):
         seen = rough_variety(keys)
-        if seen is None and keys.nbytes >= worth_a_glance(False):
-            return None
-        if seen and may_count(keys, seen) and is_plain(keys):
+        many = seen if seen and seen.bits > FEW_BITS else None
+        alike = many is None  # of few values, or nearly in order: NumPy then sorts a short array quickly
+        if many and len(keys) < 2 * KEYS_TO_COUNT and may_count(keys, many) and is_plain(keys):
             counted = keys if inside else np.empty(len(keys), keys.dtype)
-            if count_at_a_glance(keys, counted, seen):
+            if count_at_a_glance(keys, counted, many):
                 return counted
-        alike = seen is None or seen.bits <= FEW_BITS
+        if keys.nbytes >= worth:
+            if many:
+                return _split_at_once(keys, inside, machine, many)
+            if seen is None or keys.nbytes >= FEWER_AT_ONCE * worth:
+                return None
+        elif seen is None and keys.nbytes >= worth_a_glance(False) and (direction(keys) or is_narrow(keys)):
+            return None
     if keys.nbytes >= LEAST and not alike and _has_other_forms(keys, streams_for(machine)):
         return None
     made = keys if inside else keys.copy()
     made.sort()
+    return made
+
+
+def _split_at_once(keys: Keys, inside: bool, machine: Machine | None, seen: Variety) -> Keys | None:
+    """Sort an array of many different keys by vectors that split it for NumPy, if it is clear that they should."""
+    streams = streams_for(machine)
+    if not may_split(streams) or may_count(keys, seen) or not is_plain(keys) or len(keys) > MOST_KEYS:
+        return None
+    if not inside and (library := sort_library(keys.dtype, streams)).models and len(keys) >= library.worth:
+        return None
+    made = keys if inside else np.empty(len(keys), keys.dtype)
+    sort_by_vectors(keys, made, streams_by_rule(keys.nbytes, streams, False, False))
     return made
 
 
@@ -319,7 +340,7 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
     if by_glance:
         sort_fast(keys, out, several, "vectors")
     else:
-        sort_fast(keys, out, several, "numpy" if few and not by_vectors else "auto")
+        sort_fast(keys, out, several, "numpy" if few and several == 1 and not by_vectors else "auto")
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:

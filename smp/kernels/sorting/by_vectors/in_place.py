@@ -37,7 +37,7 @@ from .vectors import before
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
-NUMPYS_BYTES = {32: 1 << 19, 64: 1 << 21}
+NUMPYS_BYTES = {32: 1 << 19, 64: 1 << 23}
 """Bytes of a part that NumPy sorts on one stream, by the bytes of a vector."""
 TOGETHER_BYTES = 1 << 19
 """Bytes from which a part is split for several streams, if NumPy sorts the parts."""
@@ -178,8 +178,9 @@ def _pivot(keys: Keys, low: int, high: int, streams: int, sample: Keys | None = 
 
 
 def _median(keys: Keys, low: int, high: int) -> Any:
-    """Return the median of 255 keys, or the number before it if it is the largest of them."""
-    return _middle(np.sort(keys[low : high : (high - low) // 255]))
+    """Return the median of 255 to 1024 keys, or the number before it if it is the largest of them."""
+    count = min(max((high - low) >> 11, 255), 1024)
+    return _middle(np.sort(keys[low : high : (high - low) // count]))
 
 
 def _middle(some: Keys) -> Any:

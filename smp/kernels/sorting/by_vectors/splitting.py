@@ -8,8 +8,7 @@ The lanes of a vector change places by a table, which has an order of lanes for 
     packed     5 2 1 3 9 7 8 6
 
 One instruction moves all the lanes.  That of AVX2 moves words of 32 bits, so a key of 64 bits has two places in an
-entry there.  AVX-512 has instructions that pack without a table.  One of them moves the keys up to the pivot together,
-and one the others behind them.  They take twice as long, on CPUs of Intel and by all measurements also on Zen 4.
+entry there.  AVX-512 has instructions that pack without a table, but they take longer; see decision 0046.
 """
 
 from __future__ import annotations
