@@ -220,7 +220,8 @@ def argsort(
         asked = library if library.models and library.worth <= len(given) <= MOST_KEYS else None
     seen = variety(given) if asked and is_plain(given) else None
     if seen is None and (way := direction(given)):
-        return np.arange(len(given), dtype=np.int64)[::way].copy()
+        last = len(given) - 1
+        return np.arange(last + 1, dtype=np.int64) if way > 0 else np.arange(last, -1, -1, dtype=np.int64)
     if asked is None:
         return argsort_fast(given, streams)
     order: NDArray[np.int64] = by_models(asked, Request(given), seen if seen and seen.bits >= MANY_BITS else None)
@@ -241,7 +242,7 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
             if count_at_a_glance(keys, counted, many):
                 return counted
         if keys.nbytes >= worth:
-            if many:
+            if many or (seen is None and keys.dtype.kind == "f" and not direction(keys)):
                 return _split_at_once(keys, inside, machine, many)
             if seen is None or keys.nbytes >= FEWER_AT_ONCE * worth:
                 return None
@@ -254,10 +255,13 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
     return made
 
 
-def _split_at_once(keys: Keys, inside: bool, machine: Machine | None, seen: Variety) -> Keys | None:
-    """Sort an array of many different keys by vectors that split it for NumPy, if it is clear that they should."""
+def _split_at_once(keys: Keys, inside: bool, machine: Machine | None, seen: Variety | None) -> Keys | None:
+    """Sort an array of many different keys by vectors that split it for NumPy, if it is clear that they should.
+
+    Floats need not have been seen.
+    """
     streams = streams_for(machine)
-    if not may_split(streams) or may_count(keys, seen) or not is_plain(keys) or len(keys) > MOST_KEYS:
+    if not may_split(streams) or (seen and may_count(keys, seen)) or not is_plain(keys) or len(keys) > MOST_KEYS:
         return None
     if not inside and (library := sort_library(keys.dtype, streams)).models and len(keys) >= library.worth:
         return None

@@ -65,7 +65,7 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -
     those that are read are prefetched, unless it is 0.
     """
     lanes, group = split_lanes_of(keys), GROUP_BYTES // keys.itemsize
-    groups = max((high - low) // group - 3, 0)
+    line, groups = _LINE_BYTES // keys.itemsize, max((high - low) // group - 3, 0)
     stop = low + (1 + groups) * group
     free = group + high - stop
     for i in range(group):  # quicker than slices, whose overlap is checked
@@ -82,8 +82,8 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -
             stop -= group
             then, soon = stop, stop - ahead
         if ahead:
-            for line in range(0, group, _LINE_BYTES // keys.itemsize):
-                prefetch(keys, soon + line)
+            for k in range(GROUP_BYTES // _LINE_BYTES):
+                prefetch(keys, soon + k * line)
         count = split_group(keys, at, keys, left, right, pivot)
         left += count
         right -= group - count
@@ -121,7 +121,7 @@ def split_into(source: Keys, keys: Keys, low: int, high: int, pivot: Any) -> int
         left += count
         right -= lanes - count
         at += lanes
-    while at < high:
+    while at < high:  # whole groups are left, and as many free places, so that the two stores of the last vector agree
         count = split_group(source, at, keys, left, right, pivot)
         left += count
         right -= group - count
