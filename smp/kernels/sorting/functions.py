@@ -232,7 +232,11 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
     """Sort with as little else as possible, if it is soon clear how; return None if others should do it."""
     if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
         return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
-    worth, alike = worth_moving(vectors.split_for_numpy()), False
+    worth, alike, streams = worth_moving(vectors.split_for_numpy()), False, 0
+    if long := keys.nbytes >= worth:
+        streams = streams_for(machine)
+        if _models_are_asked(keys, inside, streams):
+            return None
     if keys.nbytes >= worth_counting(False):
         seen = rough_variety(keys)
         many = seen if seen and seen.bits > FEW_BITS else None
@@ -241,41 +245,41 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
             counted = keys if inside else np.empty(len(keys), keys.dtype)
             if count_at_a_glance(keys, counted, many):
                 return counted
-        if keys.nbytes >= worth:
+        if long:
             if many or (seen is None and keys.dtype.kind == "f" and not direction(keys)):
-                return _split_at_once(keys, inside, machine, many)
+                return _split_at_once(keys, inside, streams, many)
             if seen is None or keys.nbytes >= FEWER_AT_ONCE * worth:
                 return None
         elif seen is None and keys.nbytes >= worth_a_glance(False) and (direction(keys) or is_narrow(keys)):
             return None
-    if keys.nbytes >= LEAST and not alike and _has_other_forms(keys, streams_for(machine)):
+    if keys.nbytes >= LEAST and not alike and _models_are_asked(keys, inside, streams_for(machine)):
         return None
     made = keys if inside else keys.copy()
     made.sort()
     return made
 
 
-def _split_at_once(keys: Keys, inside: bool, machine: Machine | None, seen: Variety | None) -> Keys | None:
+def _split_at_once(keys: Keys, inside: bool, streams: int, seen: Variety | None) -> Keys | None:
     """Sort an array of many different keys by vectors that split it for NumPy, if it is clear that they should.
 
     Floats need not have been seen.
     """
-    streams = streams_for(machine)
     if not may_split(streams) or (seen and may_count(keys, seen)) or not is_plain(keys) or len(keys) > MOST_KEYS:
-        return None
-    if not inside and (library := sort_library(keys.dtype, streams)).models and len(keys) >= library.worth:
         return None
     made = keys if inside else np.empty(len(keys), keys.dtype)
     sort_by_vectors(keys, made, streams_by_rule(keys.nbytes, streams, False, False))
     return made
 
 
-def _has_other_forms(keys: Keys, streams: int) -> bool:
-    """Return True if models or the rule may choose another form than NumPy's sort for keys that are not counted."""
+def _models_are_asked(keys: Keys, inside: bool, streams: int) -> bool:
+    """Return True if models choose among the forms.
+
+    They are of sorts into a new array.  In place, halves and parts need a copy, and vectors none.
+    """
+    if inside and may_split(streams):
+        return False
     library = sort_library(keys.dtype, streams)
-    if library.models:
-        return len(keys) >= library.worth
-    return keys.nbytes >= worth_moving(may_split(streams))
+    return bool(library.models) and len(keys) >= library.worth
 
 
 def _is_taken_by_numpy(keys: ArrayLike) -> TypeGuard[NDArray[Any]]:
@@ -330,9 +334,7 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
             np.copyto(out, given.copy() if np.may_share_memory(keys, out) else given)
         return
     streams = threads or (streams_for(machine) if keys.nbytes >= LEAST else 1)
-    # Models are of sorts into a new array.  In place, halves and parts need a copy, and vectors none.
-    library = sort_library(keys.dtype, streams) if long and not (keys is out and may_split(streams)) else None
-    asked = library if library and library.models and len(keys) >= library.worth else None
+    asked = sort_library(keys.dtype, streams) if long and _models_are_asked(keys, keys is out, streams) else None
     if seen and (by_vectors or not asked) and count_at_a_glance(keys, out, seen):
         return
     by_glance = seen if seen and by_vectors and not may_count(keys, seen) else None
