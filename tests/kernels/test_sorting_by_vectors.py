@@ -129,7 +129,7 @@ def test_keys_of_few_values_are_split_a_few_times(dtype: np.dtype[Any], monkeypa
 @every_type
 def test_a_block_is_split_at_the_place_that_is_returned(dtype: np.dtype[Any]) -> None:
     group = GROUP_BYTES // dtype.itemsize
-    for n in (group, 2 * group + 1, 3 * group - 1, 4 * group, 5 * group - 1, 7 * group, 1000, 1001):
+    for n in (group, 2 * group, 2 * group + 1, 3 * group - 1, 4 * group, 5 * group - 1, 7 * group, 1000, 1001):
         for seed in range(20):
             keys = drawn(dtype, n + 6, seed)
             pivot = keys[3 + seed % n]
