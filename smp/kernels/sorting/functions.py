@@ -246,11 +246,15 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
             if count_at_a_glance(keys, counted, many):
                 return counted
         if long:
-            if many or (seen is None and keys.dtype.kind == "f" and not direction(keys)):
+            if many or (seen is None and keys.dtype.kind == "f" and is_plain(keys) and not first_way(keys)):
                 return _split_at_once(keys, inside, streams, many)
             if seen is None or keys.nbytes >= FEWER_AT_ONCE * worth:
                 return None
-        elif seen is None and keys.nbytes >= worth_a_glance(False) and (direction(keys) or is_narrow(keys)):
+        elif (
+            seen is None
+            and keys.nbytes >= worth_a_glance(False)
+            and (not is_plain(keys) or first_way(keys) or is_narrow(keys))
+        ):
             return None
     if keys.nbytes >= LEAST and not alike and _models_are_asked(keys, inside, streams_for(machine)):
         return None

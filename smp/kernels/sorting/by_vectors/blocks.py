@@ -58,13 +58,33 @@ def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Pivot:
 
 
 @inline
+def split_few(source: Keys, first: int, count: int, keys: Keys, left: int, right: int, pivot: Any) -> tuple[int, int]:
+    """Split some keys of an array, those that fill no vector first; return the ends of the places that are left.
+
+    Both stores of a key or vector lie in the free places, because they are as many as the keys that come, or more.
+    """
+    lanes = split_lanes_of(keys)
+    whole = first + count // lanes * lanes
+    for i in range(whole, first + count):
+        keys[left] = keys[right - 1] = source[i]  # a jump would be mispredicted half of the time
+        low = source[i] <= pivot
+        left += low
+        right -= 1 - low
+    for at in range(first, whole, lanes):
+        found = split_vector(source, at, keys, left, right, pivot)
+        left += found
+        right -= lanes - found
+    return left, right
+
+
+@inline
 def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -> int:
     """Move the keys up to the pivot to the front; return the place of the first of the others.
 
     There are keys for at least one group of vectors; ``kept`` has room for four.  Keys that come ``ahead`` places after
     those that are read are prefetched, unless it is 0.
     """
-    lanes, group = split_lanes_of(keys), GROUP_BYTES // keys.itemsize
+    group = GROUP_BYTES // keys.itemsize
     line, groups = _LINE_BYTES // keys.itemsize, max((high - low) // group - 3, 0)
     stop = low + (1 + groups) * group
     free = group + high - stop
@@ -88,17 +108,7 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -
         left += count
         right -= group - count
         at = then
-    whole = free // lanes * lanes
-    for i in range(whole, free):
-        keys[left] = keys[right - 1] = kept[i]  # a jump would be mispredicted half of the time
-        first = kept[i] <= pivot
-        left += first
-        right -= 1 - first
-    for at in range(0, whole, lanes):  # the free places are whole vectors now: the two stores of the last one agree
-        count = split_vector(kept, at, keys, left, right, pivot)
-        left += count
-        right -= lanes - count
-    return left
+    return split_few(kept, 0, free, keys, left, right, pivot)[0]
 
 
 @local(
@@ -108,24 +118,13 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -
 )
 def split_into(source: Keys, keys: Keys, low: int, high: int, pivot: Any) -> int:
     """Copy the keys between two places to the same places of another array, where they are split as `split` does it."""
-    lanes, group = split_lanes_of(keys), GROUP_BYTES // keys.itemsize
-    at, left, right = low, low, high
-    for _ in range((high - low) % lanes):
-        keys[left] = keys[right - 1] = source[at]
-        first = source[at] <= pivot
-        left += first
-        right -= 1 - first
-        at += 1
-    for _ in range((high - at) % group // lanes):
-        count = split_vector(source, at, keys, left, right, pivot)
-        left += count
-        right -= lanes - count
-        at += lanes
-    while at < high:  # whole groups are left, and as many free places, so that the two stores of the last vector agree
+    group = GROUP_BYTES // keys.itemsize
+    few = (high - low) % group
+    left, right = split_few(source, low, few, keys, low, high, pivot)
+    for at in range(low + few, high, group):
         count = split_group(source, at, keys, left, right, pivot)
         left += count
         right -= group - count
-        at += group
     return left
 
 
