@@ -90,6 +90,7 @@ def alone(built: Path, place: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(built), "PYTHONPYCACHEPREFIX": str(place / "bytecode")}
 
 
+@pytest.mark.slow
 def test_the_packed_modules_can_be_imported(built: Path, tmp_path: Path) -> None:
     import smp
 

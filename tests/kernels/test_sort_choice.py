@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.sampled import examples
+from support.sampled import each, examples
 
 import smp
 from smp.kernels.sorting import choice, forms, functions, programs
@@ -163,7 +163,7 @@ def test_one_key_out_of_order_is_seen_wherever_it_is(last: int, way: int) -> Non
     assert direction(np.append(np.arange(100.0), np.nan)) == 0
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", each(2, DTYPES), ids=str)
 def test_a_glance_shows_how_many_keys_differ(dtype: np.dtype[Any]) -> None:
     rng, n = np.random.default_rng(0), 50_000
     for bits in (*range(ALL_DIFFER), 14, 17):
@@ -316,7 +316,7 @@ CASES: dict[str, tuple[str, int]] = {
 
 @pytest.mark.parametrize(
     ("dtype", "name"),
-    [(dtype, name) for dtype in DTYPES for name in CASES if dtype.kind != "f" or "counting" not in name],
+    each(2, [(dtype, name) for dtype in DTYPES for name in CASES if dtype.kind != "f" or "counting" not in name]),
     ids=str,
 )
 def test_sort_runs_the_form_that_the_models_choose(
@@ -337,7 +337,7 @@ ORDERS = {"numpy": ("numpy", 1), "packed alone": ("packed", 1), "packed": ("pack
 
 
 @pytest.mark.parametrize(("name", "asked"), ORDERS.items())
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", each(2, DTYPES), ids=str)
 def test_argsort_runs_the_form_that_the_models_choose(
     dtype: np.dtype[Any], name: str, asked: tuple[str, int], monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
 ) -> None:
@@ -405,8 +405,8 @@ def test_integers_of_a_narrow_range_are_counted_at_a_glance_or_looked_at(
     looked = list[Array]()
     monkeypatch.setattr(choice, "look", lambda keys: looked.append(keys) or look(keys))
     keys = np.random.default_rng(0).integers(0, values, n, np.int32) - 1000
-    for each in (keys, keys + np.int32(7)):
-        np.testing.assert_array_equal(sort(each), np.sort(each))
+    for one in (keys, keys + np.int32(7)):
+        np.testing.assert_array_equal(sort(one), np.sort(one))
     assert ran == [("counting", 2)] * 2 * asked
     assert len(looked) == 2 * asked
 
@@ -594,10 +594,10 @@ def test_every_form_sorts_any_keys(data: st.DataObject) -> None:
     keys = sort_data(dtype, n, shape, data.draw(st.integers(1, 64)), data.draw(st.integers(0, 9)))
     if data.draw(st.booleans()):
         keys[data.draw(st.integers(0, n - 1))] = np.iinfo(dtype).max if dtype.kind != "f" else np.nan
-    for each in choice.sort_library(dtype, 2).implementations.values():
-        np.testing.assert_array_equal(each.function(Request(keys)), np.sort(keys))
-    for each in choice.argsort_library(dtype, 2).implementations.values():
-        np.testing.assert_array_equal(keys[each.function(Request(keys))], np.sort(keys))
+    for form in choice.sort_library(dtype, 2).implementations.values():
+        np.testing.assert_array_equal(form.function(Request(keys)), np.sort(keys))
+    for form in choice.argsort_library(dtype, 2).implementations.values():
+        np.testing.assert_array_equal(keys[form.function(Request(keys))], np.sort(keys))
 
 
 def test_counting_tries_a_wider_range_once_and_then_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:

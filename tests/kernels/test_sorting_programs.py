@@ -237,7 +237,7 @@ def test_column_sort_sorts_all_zeros_and_ones(p: int, r: int) -> None:
 # ---------------------------------------------------------------------------------------------- counts
 
 
-@pytest.mark.parametrize(("digit", "bits"), [(6, None), (8, None), (16, None), (5, 12), (5, 7)])
+@pytest.mark.parametrize(("digit", "bits"), each(3, [(6, None), (8, None), (16, None), (5, 12), (5, 7)]))
 def test_costs_of_radix_sort_equal_the_closed_form(machine: smp.Machine, digit: int, bits: int | None) -> None:
     for n in LENGTHS:
         keys = np.random.default_rng(n).integers(0, 2 ** (bits or 32), n).astype(np.uint32)
@@ -273,7 +273,7 @@ def foretold(keys: Keys, p: int, oversampling: int, seed: int, room: float) -> d
     return {"restarts": restarts, "largest": int(sizes.max())}
 
 
-@pytest.mark.parametrize(("oversampling", "room"), [(100, 2.0), (3, 2.0), (1, 1.2)])
+@pytest.mark.parametrize(("oversampling", "room"), each(2, [(100, 2.0), (3, 2.0), (1, 1.2)]))
 @pytest.mark.parametrize("values", [7, 2**32])
 def test_costs_of_sample_sort_follow_from_its_draws(
     machine: smp.Machine, oversampling: int, room: float, values: int

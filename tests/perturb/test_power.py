@@ -100,7 +100,7 @@ def test_nothing_is_dropped_while_the_half_width_exceeds_the_effect_worth_having
 
 @pytest.mark.parametrize("way", each(2, ["replicates", "times"]))
 @pytest.mark.parametrize(
-    ("sensitivity", "wanted"), each(2, [(0.12, {"drop", "keep"}), (0.0, {"drop"}), (0.5, {"keep"})])
+    ("sensitivity", "wanted"), each(3, [(0.12, {"drop", "keep"}), (0.0, {"drop"}), (0.5, {"keep"})])
 )
 def test_following_the_advice_leads_to_a_decision(way: str, sensitivity: float, wanted: set[str]) -> None:
     """Places have no effect, half of the effect that is worth having, or twice that effect."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sampled import each
 
 import smp
 from smp._runtime.exploring.exploration import Exploration
@@ -72,7 +73,7 @@ def explored(name: str) -> Exploration:
     )
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", each(2, reversed(PROGRAMS)))
 def test_no_change_is_missed_under_all_schedules(name: str) -> None:
     found = explored(name)
     assert found.failure is None, str(found)

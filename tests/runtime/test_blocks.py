@@ -92,7 +92,7 @@ def once(run: smp.Run) -> bool:
 
 @pytest.mark.parametrize(("preemptions", "limit"), [(1, 500), pytest.param(2, 20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("place", each(3, [1, 0, 2]))
-@pytest.mark.parametrize("program", [stated, expected, polled])
+@pytest.mark.parametrize("program", each(2, [stated, expected, polled]))
 def test_an_expectation_is_fulfilled_once_with_all_data(
     way: str, program: Any, place: int, preemptions: int, limit: int
 ) -> None:

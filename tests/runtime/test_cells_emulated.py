@@ -26,6 +26,7 @@ from support.linearizability import (
     name,
     stuck,
 )
+from support.sampled import examples
 
 import smp
 from smp._runtime.exploring.exploration import Exploration
@@ -44,7 +45,7 @@ def run_with(seed: int, scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenarios_hold_under_many_schedules(scenario: str) -> None:
-    for seed in range(SEEDS.get(scenario, 50)):
+    for seed in range(SEEDS.get(scenario, 20)):
         run_with(seed, scenario)
 
 
@@ -54,8 +55,8 @@ LONG = (
     "every_dtype_through_every_operation",
     "a_poller_does_not_starve_the_one_that_fills",
 )
-SEEDS = dict.fromkeys(LONG, 25)
-"""Number of seeds for scenarios that take more steps; every other scenario has 50 in an ordinary run."""
+SEEDS = dict.fromkeys(LONG, 10)
+"""Number of seeds for scenarios that take more steps; every other scenario has 20 in an ordinary run."""
 
 
 @pytest.mark.slow
@@ -129,7 +130,6 @@ def check_pair(a: int, b: int, full: bool) -> None:
 
 SAMPLE = [
     (READFE, WRITEEF, False),
-    (READFF, PURGE, False),
     (WRITEEF, PURGE, True),
     (FETCH_ADD, WRITEFF, True),
     (READFE, TRY + WRITEEF, True),
@@ -214,7 +214,7 @@ def test_start_when_waits_until_all_cells_are_full_at_once() -> None:
         with proc.streams(1) as pool:
             return int(pool.start_when(cells, [0, 1], lambda: words.view[0]).result())
 
-    for seed in range(250):
+    for seed in range(examples(250)):
         with smp.emulated(2, seed=seed, limit=LIMIT) as machine:
             cells, words = machine.cells(2, retries=0), machine.zeros(1, np.int64)
             cells.fill(0)

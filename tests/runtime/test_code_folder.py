@@ -176,7 +176,9 @@ def a_link_to_a_file(file: Path) -> None:
         pytest.param(a_file_for_the_group, r"others may write to it \(-rw--w----\)", marks=pytest.mark.slow),
         (a_file_for_all, r"others may write to it \(-rw-----w-\)"),
         pytest.param(a_link_to_a_file, "it is a link", marks=pytest.mark.slow),
-        pytest.param(a_file_of_another, rf"it belongs to another user \(uid {STRANGER}\)", marks=AS_ROOT),
+        pytest.param(
+            a_file_of_another, rf"it belongs to another user \(uid {STRANGER}\)", marks=[AS_ROOT, pytest.mark.slow]
+        ),
     ],
 )
 def test_a_planted_file_in_a_trusted_folder_is_not_loaded(

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from support.machines import HARD, gone
+from support.sampled import each
 
 import smp
 from smp.errors import ProcessorDied, ProcessorRaised, ProgramError
@@ -130,7 +131,7 @@ def cases(start: str) -> Iterator[tuple[str, str, str, str, int]]:
         yield start, way, place, context, victim
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", each(3, WAYS))
 def test_an_end_in_a_phase_on_a_team_names_the_superstep(nothing_left: None, way: str) -> None:
     ended("forkserver", way, "phase", "team", 1)
 

@@ -754,7 +754,7 @@ def test_there_are_at_least_twenty_planted_bugs() -> None:
     assert len(PLANTED) >= 20
 
 
-WAYS = [(2, False), (2, True), (None, True)]
+WAYS = each(2, [(2, False), (2, True), (None, True)])
 """Bounds, each with or without reduction."""
 
 

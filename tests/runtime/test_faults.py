@@ -66,10 +66,10 @@ PATIENT = ("waiting", "deaf", "cell", "cell in a loop")
 """Waits that the victim ends before it returns normally."""
 
 
-def crossed(first: Sequence[str], second: Sequence[str]) -> list[Any]:
-    """Return all pairs; every second one is slow, as on a chessboard, so that each value is in an ordinary run."""
+def crossed(step: int, first: Sequence[str], second: Sequence[str]) -> list[Any]:
+    """Return all pairs; all but each ``step``-th of a row or column are slow, so an ordinary run has each value."""
     pairs = itertools.product(enumerate(first), enumerate(second))
-    return [pytest.param(a, b, marks=[pytest.mark.slow] * ((i + j) % 2)) for (i, a), (j, b) in pairs]
+    return [pytest.param(a, b, marks=[pytest.mark.slow] * ((i + j) % step > 0)) for (i, a), (j, b) in pairs]
 
 
 MARK = 'raise Guilty("because")'
@@ -84,7 +84,7 @@ def line_of(text: str) -> int:
 
 
 @pytest.mark.parametrize("victims", ["one", pytest.param("each", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("how", "others"), crossed(EXITS, OTHERS))
+@pytest.mark.parametrize(("how", "others"), crossed(3, EXITS, OTHERS))
 def test_every_exit_is_reported_whatever_the_others_do(
     nothing_left: None, record_property: Record, how: str, others: str, victims: str
 ) -> None:
@@ -158,7 +158,7 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "others"), crossed([*EXITS, "crash in a loop", "raise in a loop"], ["barrier", "cell"])
+    ("how", "others"), crossed(2, [*EXITS, "crash in a loop", "raise in a loop"], ["barrier", "cell"])
 )
 def test_an_exit_in_a_thread_is_reported(nothing_left: None, how: str, others: str) -> None:
     """One stream ends while another of its processor waits on a cell, and others wait on the cell or at a barrier."""

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.machines import ROOT
+from support.machines import ROOT, Script
 
 import smp
 from smp._output import log
@@ -88,3 +88,30 @@ def test_kept_functions_know_numbas_name_for_freeing_before_numba_is_in_use() ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "12\n"), done.stderr
+
+
+STARTS = """
+import sys
+import smp
+
+def has_numba(proc):
+    return "numba" in sys.modules
+
+def seen(start):
+    with smp.host(2, start=start) as machine:
+        return machine.run(has_numba).results
+
+print(seen("forkserver"), seen("fork"))
+
+@smp.local
+def doubled(x):
+    return 2 * x
+
+print(seen("forkserver"), seen("fork"))
+"""
+
+
+def test_processors_start_with_numba_if_the_program_has_loops(script: Script) -> None:
+    """Otherwise each would import it at its first call of a loop."""
+    out, err = script(STARTS).communicate(timeout=60)
+    assert out.splitlines() == ["[False, False] [False, False]", "[True, True] [True, True]"], err

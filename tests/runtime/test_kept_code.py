@@ -131,7 +131,7 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edited]:
     assert copy.process.wait(timeout=60) == 0
 
 
-@pytest.mark.parametrize(("file", "old", "new", "stale"), each(2, EDITS))
+@pytest.mark.parametrize(("file", "old", "new", "stale"), each(3, EDITS))
 def test_an_edit_makes_only_dependent_code_stale(
     edited: Edited, file: str, old: str, new: str, stale: set[str] | None
 ) -> None:
@@ -176,6 +176,25 @@ def times(k):
 
 print([times(int(k))(10) for k in sys.argv[1:]])
 """
+
+
+ATOMICS = """
+import numpy as np
+from smp.compiled import clock, fetch_add
+words = np.array([4, 0])
+assert 0 < clock() <= clock()
+print(fetch_add(words, 0, 3), words)
+"""
+
+
+def test_primitives_that_python_calls_are_kept(script: Script, tmp_path: Path) -> None:
+    def made() -> dict[str, int]:
+        assert script(ATOMICS, SMP_CACHE_DIR=str(tmp_path)).communicate(timeout=60) == ("4 [7 0]\n", "")
+        return {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.code")}
+
+    first = made()
+    assert {f"smp._runtime.loops.atomics.{name}.from_python" for name in ("clock", "fetch_add")} == first.keys()
+    assert made() == first, "they are loaded, not compiled again"
 
 
 def test_versions_of_one_loop_are_kept_together(script: Script, tmp_path: Path) -> None:

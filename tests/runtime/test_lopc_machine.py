@@ -64,7 +64,7 @@ APART = pytest.mark.parametrize("apart", [False, True], ids=["", "protocol proce
 
 
 @APART
-@pytest.mark.parametrize("variation", VARIATIONS)
+@pytest.mark.parametrize("variation", each(3, VARIATIONS))
 @pytest.mark.parametrize("work", each(2, [0.0, 1.0, 4.0]))
 def test_requests_of_all_to_all_take_as_long(work: float, variation: float, apart: bool) -> None:
     for wire in WIRES:

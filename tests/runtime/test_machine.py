@@ -31,6 +31,7 @@ from smp.errors import MachineClosed, MachineError, NotPicklable, ProcessorDied,
 STARTS = ("forkserver", "spawn", "fork")
 QUICK_STARTS = ("forkserver", pytest.param("spawn", marks=pytest.mark.slow), "fork")
 """A fresh interpreter for each processor takes most of a second, so fewer tests start them in the ordinary run."""
+QUICKEST_STARTS = each(3, ("forkserver", "spawn", "fork"))
 CPUS = usable_cpus()
 
 
@@ -303,7 +304,7 @@ def test_an_unset_variable_of_a_closure_does_not_hide_the_error(pair: smp.Machin
     assert outer() == 1
 
 
-@pytest.mark.parametrize("start", QUICK_STARTS)
+@pytest.mark.parametrize("start", QUICKEST_STARTS)
 def test_a_program_may_open_machines(nothing_left: None, start: str) -> None:
     def program(proc: smp.Processor) -> Any:
         array = None
@@ -1064,7 +1065,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("start", QUICK_STARTS)
+@pytest.mark.parametrize("start", QUICKEST_STARTS)
 def test_processors_end_when_the_parent_is_killed(script: Script, start: str) -> None:
     started = [script(KILLED, start, what) for what in ("idle", "busy", "blocked", "spinning")]
     pids = [int(word) for process in started if process.stdout for word in process.stdout.readline().split()]
@@ -1132,8 +1133,8 @@ def test_machines_work_after_failures_and_nothing_grows(nothing_left: None, time
 @pytest.mark.parametrize(
     ("start", "times"),
     [
-        ("forkserver", 40),
-        ("fork", 5),
+        ("forkserver", 20),
+        ("fork", 3),
         ("spawn", 2),
         pytest.param("forkserver", 10_000, marks=pytest.mark.slow),
         pytest.param("fork", 2_000, marks=pytest.mark.slow),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.sampled import each
 
 import smp
 from smp._runtime.exploring.exploration import Exploration
@@ -189,7 +190,7 @@ def test_a_planted_race_is_found_with_both_lines_and_processors(name: str) -> No
         smp.replay(found, lambda proc, *args: pair.program(proc, *args, False), 2, setup=setup_of(pair))
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", each(2, PAIRS))
 def test_its_right_twin_is_not_reported(name: str) -> None:
     found = explored(name, right=True)
     assert found.failure is None, str(found.failure)

@@ -260,7 +260,7 @@ FOUND_BY = {
 """A scenario that fails with each planted bug."""
 
 
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", each(2, BUGS))
 def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ring_loops, "rings", planted(bug))
     assert SCENARIOS[FOUND_BY[bug]].explored().failure is not None
@@ -374,7 +374,7 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("name", each(2, HISTORIES))
+@pytest.mark.parametrize("name", each(3, HISTORIES))
 def test_rings_are_linearizable_as_bounded_queues(name: str, record_property: Any) -> None:
     found = HISTORIES[name].explored()
     record_property("schedules", found.schedules)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.sampled import campaigns
+from support.sampled import campaigns, each
 
 import smp
 from smp._runtime.program.messages import block_calls, deliveries, schedules
@@ -76,7 +76,7 @@ def explored(keywords: dict[str, Any], size: int, bound: int, limit: int, barrie
 @pytest.mark.parametrize(
     ("size", "bound", "limit"), [(2, 2, 60), (3, 1, 30), *campaigns((2, 2, 150), (3, 1, 60), (2, 2, 10_000))]
 )
-@pytest.mark.parametrize("keywords", BY_BLOCKS)
+@pytest.mark.parametrize("keywords", each(2, BY_BLOCKS))
 def test_parts_arrive_under_all_schedules(
     way: str, keywords: dict[str, Any], size: int, bound: int, limit: int
 ) -> None:
@@ -115,7 +115,9 @@ def sent_in_rounds(size: int, barriers: int | None, nbytes: int, limit: int) -> 
     return found, orders
 
 
-@pytest.mark.parametrize(("barriers", "nbytes", "together"), [(1, 8, 1), (2, 8, 2), (None, 512, 1), (None, 256, 2)])
+@pytest.mark.parametrize(
+    ("barriers", "nbytes", "together"), each(2, [(1, 8, 1), (2, 8, 2), (None, 256, 2), (None, 512, 1)])
+)
 def test_no_round_begins_before_all_have_sent_the_blocks_of_the_rounds_up_to_the_barrier(
     barriers: int | None, nbytes: int, together: int
 ) -> None:
@@ -127,7 +129,7 @@ def test_no_round_begins_before_all_have_sent_the_blocks_of_the_rounds_up_to_the
         assert between == sorted(between)
 
 
-@pytest.mark.parametrize(("barriers", "nbytes"), [(0, 8), (2, 8), (None, 256), (None, 255)])
+@pytest.mark.parametrize(("barriers", "nbytes"), each(2, [(0, 8), (2, 8), (None, 255), (None, 256)]))
 def test_rounds_without_a_barrier_between_them_mix(barriers: int | None, nbytes: int) -> None:
     _, orders = sent_in_rounds(4, barriers, nbytes, 100)
     assert any(order != sorted(order) for order in orders)

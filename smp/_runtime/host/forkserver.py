@@ -136,7 +136,7 @@ class ForkServer:
             process = subprocess.Popen([sys.executable, "-c", code], pass_fds=fds)
             process.returncode = 0  # this server waits for it
             return process.pid
-        if numba:  # the parent uses it: import it once here, not in every worker
+        if numba:  # import it once here, not in every worker
             compiler.set_up()
         pid = os.fork()
         if pid:

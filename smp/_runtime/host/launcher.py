@@ -77,7 +77,7 @@ def _bury_copies() -> None:
 def _copied() -> tuple[socket.socket, int]:
     """Start a fork server that is a copy of this process; return its root and its process id."""
     _bury_copies()
-    if "numba" in sys.modules:  # once here, not in every copy
+    if compiler.wanted():  # once here, not in every copy
         compiler.set_up()
     ours, theirs = _pair()
     for stream in (sys.stdout, sys.stderr):  # otherwise the copies would print the buffered text again
@@ -163,7 +163,7 @@ class Channel:
 
     def start(self, rank: int, fds: Sequence[int]) -> None:
         """Have the fork server start a worker that inherits ``fds``."""
-        order = pickle.dumps(("start", rank, "numba" in sys.modules))
+        order = pickle.dumps(("start", rank, compiler.wanted()))
         try:
             socket.send_fds(self.socket, [order], list(fds))
         except OSError as error:

@@ -26,6 +26,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from . import machine_code
 from .compiler import imported_with_numba, numba
 from .interpreter import here
 from .system_calls import SINCE_START
@@ -54,9 +55,14 @@ def primitive(meaning: F) -> F:
         if interpreter is not None:
             return interpreter.step(meaning, args)
         if compiled is None:
-            compiled = numba().njit(nogil=True)(lambda *args: call(*args))
+            numba()
+            compiled = machine_code.dispatcher(from_python)
         return compiled(*args)
 
+    def from_python(*args: Any) -> Any:
+        return call(*args)
+
+    from_python.__qualname__ = f"{meaning.__qualname__}.{from_python.__name__}"
     cast("Primitive", call).meaning = meaning
     return cast("F", call)
 

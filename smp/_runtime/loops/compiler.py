@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 import threading
 import uuid
 import weakref
@@ -39,7 +40,7 @@ _NAME, _STREAM = keys.LOOP, "__smp_stream__"
 INSTEAD = "__smp_instead__"
 """Attribute of a class whose objects no loop can work on; it says what to give the loop instead."""
 _numba: ModuleType | None = None
-_ready = False
+_ready = _wanted = False
 _revived: dict[str, Callable[..., Any]] = {}
 _making = threading.RLock()
 _dispatchers: weakref.WeakKeyDictionary[Callable[..., Any], Any] = weakref.WeakKeyDictionary()
@@ -68,6 +69,11 @@ def numba() -> ModuleType:
                 _ready = True
     assert _numba is not None
     return _numba
+
+
+def wanted() -> bool:
+    """Return True if processors will probably call loops: Numba is imported, or a loop not of the runtime declared."""
+    return _wanted or "numba" in sys.modules
 
 
 def set_up() -> None:
@@ -261,6 +267,8 @@ def compiled(loop: Callable[..., R]) -> Callable[..., R]:
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
     """Let other loops call the loop, and give it a name by which processors know it."""
+    global _wanted
+    _wanted = _wanted or not str(function.__module__).startswith("smp._runtime.")
     _let_loops_call(call, lambda *_, **__: function)
     setattr(call, _NAME, uuid.uuid4().hex)
     return call

@@ -88,7 +88,8 @@ def scatter(ranks: Nodes, notes: Nodes, firsts: Numbers, lengths: Numbers, sign:
     """
     rank, left = np.empty(cursors, np.int64), np.empty(cursors, np.int64)
     active = min(cursors, len(firsts))
-    rank[:active], left[:active] = firsts[:active], lengths[:active]
+    for k in range(active):  # to assign slices makes Numba compile text for an error, which takes seconds
+        rank[k], left[k] = firsts[k], lengths[k]
     begun, written = active, 0
     while active > 0:
         k = 0

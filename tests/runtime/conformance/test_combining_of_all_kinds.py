@@ -41,7 +41,7 @@ def accepts(op: Any, dtype: str) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:.* encountered in divide")
-@pytest.mark.parametrize("dtype", each(2, DTYPES))
+@pytest.mark.parametrize("dtype", each(3, DTYPES))
 def test_every_operator_has_the_bits_of_a_fold_in_rank_order(machines: Machines, dtype: str) -> None:
     lengths = [1, 7, LONG // np.dtype(dtype).itemsize]
     chosen = [op for op in OPERATORS if accepts(op, dtype)]

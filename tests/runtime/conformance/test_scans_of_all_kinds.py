@@ -134,7 +134,7 @@ def drawn(dtype: str, n: int, rank: int) -> Any:
         return made.astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", each(3, DTYPES))
+@pytest.mark.parametrize("dtype", each(5, DTYPES))
 def test_every_operator_forwards_and_backwards_with_and_without_the_own_value(machines: Machines, dtype: str) -> None:
     kind = np.dtype(dtype)
     lengths = (3, LONG // kind.itemsize * 8)

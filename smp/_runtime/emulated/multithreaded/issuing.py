@@ -156,7 +156,9 @@ def start(m: Settings, s: Arrays, p: int, thread: int, kind: int, now: int) -> i
         return layout.NONE
     row = thread_at(s, made)
     row[layout.PROCESSOR], row[layout.PC], row[layout.ISSUED] = p, target, now
-    registers_at(s, made)[:] = registers_at(s, thread)
+    theirs, own = registers_at(s, made), registers_at(s, thread)
+    for k in range(len(own)):  # to assign a slice makes Numba compile text for an error, which takes seconds
+        theirs[k] = own[k]
     again = now + (m.spacing if kind == layout.SPAWN else m.create)
     row[layout.MODE] = layout.RUNNING if kind == layout.SPAWN else layout.CREATED
     put(s, s.operation_room + made, again)
