@@ -54,11 +54,39 @@ def marked(kinds: Iterable[str]) -> list[Any]:
     return [*kinds, *(pytest.param(kind, marks=pytest.mark.mpi) for kind in MPI)]
 
 
+@pytest.fixture(scope="session")
+def on_one_node() -> Iterator[Callable[[int], smp.Machine]]:
+    """``on_one_node(p)`` returns a machine of MPI that stays open for other modules.
+
+    To open it takes seconds, and while it is idle it uses no CPU. Machines on several nodes do.
+    """
+    opened: dict[int, smp.Machine] = {}
+
+    def machine(processors: int) -> smp.Machine:
+        if processors not in opened or "ready" not in repr(opened[processors]):
+            opened[processors] = smp.mpi(processors)
+        return opened[processors]
+
+    yield machine
+    for one in opened.values():
+        one.close()
+
+
+@contextlib.contextmanager
+def opening(request: pytest.FixtureRequest, kinds: dict[str, Callable[[int], smp.Machine]]) -> Iterator[Any]:
+    """Return the function that opens the machines of a module, of the fixture's kind."""
+    if request.param == "mpi":
+        yield request.getfixturevalue("on_one_node")
+        return
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda p: stack.enter_context({**kinds, **MPI}[request.param](p)))
+
+
 @pytest.fixture(scope="module", params=marked(KINDS))
 def machines(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Machine]]:
     """``machines(p)`` returns a machine of p processors; the tests run with each kind in turn."""
-    with contextlib.ExitStack() as stack:
-        yield functools.cache(lambda p: stack.enter_context({**KINDS, **MPI}[request.param](p)))
+    with opening(request, KINDS) as machine:
+        yield machine
 
 
 NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
@@ -75,8 +103,8 @@ NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
 @pytest.fixture(scope="module", params=marked(NETWORKS))
 def networks(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Machine]]:
     """``networks(p)`` returns a machine as ``machines(p)`` does, with each kind and each network of messages."""
-    with contextlib.ExitStack() as stack:
-        yield functools.cache(lambda p: stack.enter_context({**NETWORKS, **MPI}[request.param](p)))
+    with opening(request, NETWORKS) as machine:
+        yield machine
 
 
 @pytest.fixture
