@@ -1,11 +1,11 @@
-"""Measure how long scripts take whose processors call a loop or an atomic once, with machine code that is kept.
+"""Measure how long scripts take that call a loop on each processor, or atomics from Python, with kept machine code.
 
     python benchmarks/start_up.py [--rounds 9] [--processors 2]
 
-The first way is that of smp: the process that starts the processors imports Numba once, and atomics that Python calls
-are kept like loops.  In the second, each processor imports Numba and compiles the atomics that it calls.  Scripts of
-both ways run in turns, after one of each that compiles.  The columns have the median seconds of a whole script, and
-the median ratio of neighbours with its quartiles.
+The first way is that of smp: the process that starts the processors imports Numba once, and the machine code of atomics
+that Python calls is kept.  In the second way, each processor imports Numba, and each process compiles the atomics that
+it calls.  The two ways run in turns.  Their first runs make the machine code and do not count.  The columns have the
+median seconds of a whole script, and the median ratio of neighbouring runs with its quartiles.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 EACH_ON_ITS_OWN = """
 import sys
-from smp._runtime.loops import compiler, machine_code
+from smp._runtime.loops import compiler
 compiler.wanted = lambda: "numba" in sys.modules
 """
 COMPILED_BY_EACH = """

@@ -20,11 +20,10 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
-from support.machines import ROOT, Emulated, Machines, Script, state
+from support.machines import ROOT, Emulated, Machines, Script, shared, state
 from support.profiles import charging
 
 import smp
@@ -128,17 +127,8 @@ def nothing_left(fork_servers: None) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def machines() -> Iterator[Machines]:
     """``machines(p)`` is a machine of p processors, shared by the tests of a module while it is open."""
-    opened: dict[tuple[Any, ...], smp.Machine] = {}
-
-    def machine(processors: int, **options: Any) -> smp.Machine:
-        key = (processors, *sorted(options.items()))
-        if key not in opened or "ready" not in repr(opened[key]):
-            opened[key] = smp.host(processors, **options)
-        return opened[key]
-
-    yield machine
-    for one in opened.values():
-        one.close()
+    with shared(smp.host) as machine:
+        yield machine
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,6 @@ from smp.errors import MachineClosed, MachineError, NotPicklable, ProcessorDied,
 STARTS = ("forkserver", "spawn", "fork")
 QUICK_STARTS = ("forkserver", pytest.param("spawn", marks=pytest.mark.slow), "fork")
 """A fresh interpreter for each processor takes most of a second, so fewer tests start them in the ordinary run."""
-QUICKEST_STARTS = each(3, ("forkserver", "spawn", "fork"))
 CPUS = usable_cpus()
 
 
@@ -304,7 +303,7 @@ def test_an_unset_variable_of_a_closure_does_not_hide_the_error(pair: smp.Machin
     assert outer() == 1
 
 
-@pytest.mark.parametrize("start", QUICKEST_STARTS)
+@pytest.mark.parametrize("start", each(3, STARTS))
 def test_a_program_may_open_machines(nothing_left: None, start: str) -> None:
     def program(proc: smp.Processor) -> Any:
         array = None
@@ -1065,7 +1064,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("start", QUICKEST_STARTS)
+@pytest.mark.parametrize("start", each(3, STARTS))
 def test_processors_end_when_the_parent_is_killed(script: Script, start: str) -> None:
     started = [script(KILLED, start, what) for what in ("idle", "busy", "blocked", "spinning")]
     pids = [int(word) for process in started if process.stdout for word in process.stdout.readline().split()]

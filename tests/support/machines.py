@@ -38,6 +38,22 @@ PLACES: dict[str, dict[str, Any]] = {
 
 
 @contextlib.contextmanager
+def shared(open_one: Machines) -> Iterator[Machines]:
+    """Return a function that opens machines, but returns one that is ready if it was opened with the same arguments."""
+    opened: dict[tuple[Any, ...], smp.Machine] = {}
+
+    def machine(processors: int, **options: Any) -> smp.Machine:
+        key = (processors, *sorted(options.items()))
+        if key not in opened or "ready" not in repr(opened[key]):
+            opened[key] = open_one(processors, **options)
+        return opened[key]
+
+    yield machine
+    for one in opened.values():
+        one.close()
+
+
+@contextlib.contextmanager
 def guarded(machine: smp.Machine, seconds: float = 60.0) -> Iterator[smp.Machine]:
     """Close the machine after the given time, so that a program that waits for ever fails."""
     timer = threading.Timer(seconds, machine.close)

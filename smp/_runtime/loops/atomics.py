@@ -26,8 +26,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from . import machine_code
-from .compiler import imported_with_numba, numba
+from .compiler import imported_with_numba, machine_code_of
 from .interpreter import here
 from .system_calls import SINCE_START
 
@@ -55,8 +54,7 @@ def primitive(meaning: F) -> F:
         if interpreter is not None:
             return interpreter.step(meaning, args)
         if compiled is None:
-            numba()
-            compiled = machine_code.dispatcher(from_python)
+            compiled = machine_code_of(from_python)
         return compiled(*args)
 
     def from_python(*args: Any) -> Any:

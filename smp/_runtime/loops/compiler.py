@@ -72,7 +72,10 @@ def numba() -> ModuleType:
 
 
 def wanted() -> bool:
-    """Return True if processors will probably call loops: Numba is imported, or a loop not of the runtime declared."""
+    """Return True if processors will probably call loops: Numba is imported, or loops are declared.
+
+    The runtime's own loops do not count.
+    """
     return _wanted or "numba" in sys.modules
 
 
@@ -243,7 +246,7 @@ def _local(function: Callable[P, R], declares: Declaration | None) -> Callable[P
             if here.interpreter is not None:
                 return cast("R", here.interpreter.run_local(call, args, kwargs))
             if dispatcher is None:
-                dispatcher = _dispatcher(function)
+                dispatcher = machine_code_of(function)
             return dispatcher(*args, **kwargs)
         except Exception:  # Numba's message does not say what to give the loop instead
             _refuse_no_arrays(function, args, kwargs)
@@ -262,7 +265,7 @@ def run(loop: Callable[..., R], args: tuple[Any, ...], options: Mapping[str, Any
 
 def compiled(loop: Callable[..., R]) -> Callable[..., R]:
     """Return the machine code of a loop, which is compiled when it is called with new types of arguments."""
-    return _dispatcher(cast("Callable[..., R]", vars(loop)["__wrapped__"]))
+    return machine_code_of(cast("Callable[..., R]", vars(loop)["__wrapped__"]))
 
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
@@ -335,7 +338,7 @@ def _refuse_no_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwarg
             ) from None
 
 
-def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
+def machine_code_of(function: Callable[..., R]) -> Callable[..., R]:
     """Return the Numba dispatcher of a function."""
     numba()
     with _making:  # several streams may make the first call of a loop at the same time

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from support.machines import Machines, shared
 from support.message_machine import message_machine
 from support.nodes import ON_NODES
 
@@ -55,21 +56,13 @@ def marked(kinds: Iterable[str]) -> list[Any]:
 
 
 @pytest.fixture(scope="session")
-def on_one_node() -> Iterator[Callable[[int], smp.Machine]]:
+def on_one_node() -> Iterator[Machines]:
     """``on_one_node(p)`` returns a machine of MPI that stays open for other modules.
 
     To open it takes seconds, and while it is idle it uses no CPU. Machines on several nodes do.
     """
-    opened: dict[int, smp.Machine] = {}
-
-    def machine(processors: int) -> smp.Machine:
-        if processors not in opened or "ready" not in repr(opened[processors]):
-            opened[processors] = smp.mpi(processors)
-        return opened[processors]
-
-    yield machine
-    for one in opened.values():
-        one.close()
+    with shared(smp.mpi) as machine:
+        yield machine
 
 
 @contextlib.contextmanager
