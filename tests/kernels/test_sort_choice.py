@@ -492,10 +492,11 @@ def test_wide_keys_that_are_too_few_to_move_get_no_look(monkeypatch: pytest.Monk
     looks: list[int] = []
     whole = functions._sort
     monkeypatch.setattr(functions, "_sort", lambda keys, *rest: looks.append(len(keys)) or whole(keys, *rest))
+    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)
     counted: list[Array] = []
-    count = fast_sorting.sort_by_counting
+    count = functions.count_various
     monkeypatch.setattr(
-        fast_sorting, "sort_by_counting", lambda keys, *rest: counted.append(keys) or count(keys, *rest)
+        functions, "count_various", lambda keys, *rest: count(keys, *rest) and (counted.append(keys) or True)
     )
     n, rng = LONG // 2, np.random.default_rng(0)
     assert worth_a_glance(False) <= 4 * n

@@ -17,10 +17,16 @@ from support.sampled import each
 
 import smp
 from smp.kernels import in_process
-from smp.kernels.sorting import counting, fast, parts
+from smp.kernels.sorting import counting, fast, functions, parts
 from smp.kernels.sorting.by_vectors import vectors
-from smp.kernels.sorting.counting import range_around, sort_by_counting
-from smp.kernels.sorting.fast import entropy, repeats, sort_fast
+from smp.kernels.sorting.counting import (
+    count_alone,
+    count_various,
+    range_around,
+    sort_by_counting,
+    write_runs,
+)
+from smp.kernels.sorting.fast import entropy, sort_fast
 from smp.kernels.sorting.forms import FORMS as PROGRAMS
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.halves import halve, pivot_of
@@ -28,6 +34,7 @@ from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders.fast import argsort_fast
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
 from smp.kernels.sorting.parts import partition as move_all
+from smp.kernels.sorting.sampling import repeats, vary
 
 Array = NDArray[Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.kind != "f"]
@@ -130,7 +137,42 @@ def test_counting_sorts_keys_of_a_narrow_range(dtype: np.dtype[Any], data: st.Da
     out, expected = np.empty(len(keys), dtype), np.sort(keys)
     assert sort_by_counting(keys, lowest, width, out, data.draw(st.sampled_from(STREAMS)))
     np.testing.assert_array_equal(out, expected)
-    np.testing.assert_array_equal(sort(keys, algorithm="counting"), expected)
+    for threads in (1, 2):
+        np.testing.assert_array_equal(sort(keys, algorithm="counting", threads=threads), expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), lengths=st.lists(st.integers(0, 80), min_size=1, max_size=12))
+def test_runs_of_any_length_are_written_into_their_block_and_nowhere_else(
+    data: st.DataObject, lengths: list[int]
+) -> None:
+    expected = np.repeat(np.arange(5, 5 + len(lengths)), lengths)
+    n = len(expected)
+    start, stop = sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n))))
+    out = np.full(n, -1)
+    write_runs(np.cumsum(lengths), 5, start, stop, out)
+    np.testing.assert_array_equal(out[start:stop], expected[start:stop])
+    assert (out[:start] == -1).all()
+    assert (out[stop:] == -1).all()
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_one_stream_counts_keys_up_to_the_widest_range_and_leaves_others(dtype: np.dtype[Any]) -> None:
+    limits, n = np.iinfo(dtype), 3000
+    for lowest in (int(limits.min), int(limits.max) - 99):
+        some = np.random.default_rng(1).integers(0, 100, n, np.uint64)
+        some[:2] = 0, 99
+        keys = (some + np.uint64(lowest % 2**64)).astype(dtype)
+        for form in (count_alone, count_various):
+            out = np.zeros(n, dtype)
+            assert not form(keys, 99, out)
+            assert (out == 0).all()
+            assert form(keys, 100, out)
+            np.testing.assert_array_equal(out, np.sort(keys))
+        few = keys[:4].repeat(n // 4)
+        assert not count_various(few, 100, out)
+        assert count_alone(few, 100, out)
+        np.testing.assert_array_equal(out, np.sort(few))
 
 
 @pytest.mark.parametrize("stray", each(2, [99, 1100, -1, 2**40]))
@@ -290,7 +332,8 @@ def test_auto_takes_the_form_that_pays(
         monkeypatch.setattr(fast, least, 1)
     monkeypatch.setattr(fast, "worth_a_glance", lambda by_vectors: 1)
     monkeypatch.setattr(fast, "partition", noted("partition", move_all))
-    monkeypatch.setattr(fast, "sort_by_counting", noted("counting", sort_by_counting))
+    for form in ("sort_by_counting", "count_exactly"):
+        monkeypatch.setattr(fast, form, noted("counting", getattr(fast, form)))
     keys = shapes(20_000)[shape]
     out = np.empty_like(keys)
     sort_fast(keys, out, 2)
@@ -418,6 +461,7 @@ def test_a_look_at_few_keys_detects_repeated_ones() -> None:
     n = 20_000
     assert [name for name, keys in shapes(n).items() if repeats(keys)] == ["few", "equal", "one heavy", "infinities"]
     assert not repeats(np.arange(100))
+    assert all(repeats(keys) != vary(keys) for keys in shapes(n).values() if not np.isnan(keys[0]))
 
 
 def test_the_range_around_a_sample_is_widened() -> None:
@@ -488,8 +532,8 @@ def test_short_arrays_of_a_narrow_range_are_counted_unless_a_key_lies_elsewhere(
     dtype: np.dtype[Any], outlier: str | None, without_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits, n = np.iinfo(dtype), 70_000
-    counted = []
-    monkeypatch.setattr(fast, "sort_by_counting", lambda *args: counted.append(args[2]) or sort_by_counting(*args))
+    counted = list[bool]()
+    monkeypatch.setattr(functions, "count_various", lambda *args: counted.append(count_various(*args)) or counted[-1])
     for lowest in (int(limits.min), int(limits.max) - 1000, 0):
         keys = (np.random.default_rng(1).integers(0, 1000, n).astype(np.uint64) + np.uint64(lowest % 2**64)).astype(
             dtype
@@ -500,7 +544,7 @@ def test_short_arrays_of_a_narrow_range_are_counted_unless_a_key_lies_elsewhere(
         assert fast.is_narrow(keys)
         np.testing.assert_array_equal(sort(keys), np.sort(keys))
         wide = int(keys.max()) - int(keys.min()) + 1
-        assert counted == ([wide] if wide <= n // fast.KEYS_A_COUNTER else [])
+        assert counted == [wide <= keys.nbytes // fast.BYTES_A_COUNTER]
 
 
 def test_a_glance_shows_which_keys_may_be_counted() -> None:

@@ -1,6 +1,7 @@
 """Sorting in place with vectors, against NumPy's sort.  The tests need a CPU that has the instructions."""
 
 import itertools
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,13 @@ def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
     """Return a list that gets the third argument of each call of a function of `fast`: streams, or a width."""
     calls, function = list[int](), getattr(fast, name)
     monkeypatch.setattr(fast, name, lambda *args: calls.append(args[2]) or function(*args))
+    return calls
+
+
+def counts(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[int]:
+    """Return a list that gets the number of keys whenever a function of a module has sorted them by counting."""
+    calls, function = list[int](), getattr(module, name)
+    monkeypatch.setattr(module, name, lambda keys, *rest: function(keys, *rest) and (calls.append(len(keys)) or True))
     return calls
 
 
@@ -249,7 +257,7 @@ def test_short_arrays_are_sorted_at_once(
         keys[17] = np.iinfo(dtype).max if way == "with an outlier" else keys[17]
     elif way == "in order":
         keys = keys[np.argsort(keys)]
-    counted, asked, others = noted(monkeypatch, "sort_by_counting"), list[int](), functions._sort
+    counted, asked, others = counts(monkeypatch, fast, "count_exactly"), list[int](), functions._sort
     monkeypatch.setattr(functions, "_sort", lambda *args: asked.append(len(args[0])) or others(*args))
     before, expected = keys.copy(), np.sort(keys)
     assert same(sort(keys), expected)
@@ -319,7 +327,7 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
         ("few", [], 0),
         ("few of a longer array", [], 2),
         ("short and nearly in order", [], 0),
-        ("short, narrow and nearly in order", [], 2),
+        ("short, narrow and nearly in order", [], 0),
         ("short and in order", [], 2),
     ],
 )
@@ -371,6 +379,24 @@ def test_models_are_asked_where_vectors_would_split_keys_at_once(
     assert taken == [2]
 
 
+def test_models_are_not_asked_about_arrays_that_are_too_short_to_split(
+    splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rule has decided before the models would be found: to look for them takes a tenth of the time."""
+    asked: list[int] = []
+    monkeypatch.setattr(functions, "by_models", lambda library, request, seen: asked.append(len(request.keys)))
+    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    library = choice.sort_library(np.dtype(np.float64), 2)
+    monkeypatch.setattr(library, "models", {"numpy": None})
+    monkeypatch.setattr(library, "worth", 0)
+    n = fast.worth_moving(True) // 8
+    keys = np.random.default_rng(1).random(n)
+    assert same(sort(keys[1:].copy()), np.sort(keys[1:]))
+    assert asked == []
+    sort(keys)
+    assert asked == [n]
+
+
 def test_in_place_vectors_split_whatever_the_models_of_new_arrays_say(
     splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,13 +415,13 @@ def test_in_place_vectors_split_whatever_the_models_of_new_arrays_say(
     assert (len(asked), taken) == (1, [2])
 
 
-def test_auto_counts_keys_of_128_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = noted(monkeypatch, "sort_by_counting")
+def test_auto_counts_keys_of_32_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = counts(monkeypatch, functions, "count_various")
     rng = np.random.default_rng(1)
     n = fast.WORTH_COUNTING // 4
     for keys, expected in (
         (rng.integers(0, 1000, n - 1, np.int32), []),
-        (rng.integers(0, 1000, n, np.int32), [1000]),
+        (rng.integers(0, 1000, n, np.int32), [n]),
         (rng.integers(0, n, n, np.int32), []),  # too wide a range
         (rng.integers(0, 5, n, np.int32), []),  # NumPy sorts keys of few values faster
         (rng.random(n, np.float32), []),

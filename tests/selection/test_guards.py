@@ -18,6 +18,7 @@ from smp.kernels.lists import choice as lists
 from smp.kernels.lists import functions as ranking
 from smp.kernels.sorting import choice as sorts
 from smp.kernels.sorting import functions as sorting
+from smp.kernels.sorting.by_vectors import vectors
 from smp.microbench.calibration.tables import report
 from smp.selection import guards, kept, timings
 from smp.selection.guards import determined, threshold
@@ -172,6 +173,7 @@ def asks(*_: object, **__: object) -> Any:
 def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Library, "best", asks)
     monkeypatch.setattr(Library, "remembered", asks)
+    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)  # else sort asks from `worth_moving` on
 
     def guarded(library: Library) -> Library:
         library.models, library.worth = {"some": None}, worth  # type: ignore[dict-item]

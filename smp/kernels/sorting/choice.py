@@ -36,7 +36,6 @@ from .fast import (
     may_split,
     sort_fast,
     streams_by_rule,
-    widest,
     worth_counting,
     worth_moving,
 )
@@ -300,7 +299,7 @@ def _rule_of_sort(
         return "numpy"
     few = bits < LEAST_BITS
     several = streams_by_rule(n * octets, streams, by_vectors, few) > 1
-    if width <= widest(n, octets, by_vectors) and not few and n * octets >= worth_counting(by_vectors):
+    if width <= n * octets / BYTES_A_COUNTER and not few and n * octets >= worth_counting(by_vectors):
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"

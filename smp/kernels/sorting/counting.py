@@ -17,16 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp import local
+from smp import inline, local
 from smp._runtime.program.processor import share
 
 from ..in_process import side_by_side
 from .keys import Keys
 from .parts import is_plain, pieces
+from .sampling import vary
 
 WIDEST = 1 << 17
 """Largest number of integers in a range; that many counters fit a core's second-level cache."""
 _AT_ONCE = 1024  # keys that are looked at by vector instructions before they are counted
+_GROUP, _SHORT = 8, 32  # keys that are written at once, and of the longest run that is written in this way
 
 
 @local
@@ -61,9 +63,54 @@ def write_runs(ends: NDArray[np.int64], lowest: int, start: int, stop: int, out:
     k = np.searchsorted(ends, start, side="right")
     while start < stop:
         upto, key = min(ends[k], stop), out.dtype.type(np.uint64(lowest) + np.uint64(k))
-        for i in range(start, upto):
-            out[i] = key
+        _write_run(out, np.uint64(start), np.uint64(upto), key, np.uint64(stop))
         start, k = upto, k + 1
+
+
+@inline
+def _write_run(out: Keys, start: np.uint64, stop: np.uint64, key: Any, end: np.uint64) -> None:
+    """Write ``out[start:stop]``, and perhaps a few keys after it but before ``end``, where later runs are written.
+
+    A short run is written by whole groups.  A long one is left to vector instructions, which take a step for each key
+    that does not fill a vector.  Places have no sign: otherwise each would be tested for counting from the end.
+    """
+    if stop - start <= np.uint64(_SHORT) and start + np.uint64(_SHORT) <= end:
+        while start < stop:
+            for j in range(_GROUP):
+                out[start + np.uint64(j)] = key
+            start += np.uint64(_GROUP)
+    else:
+        for i in range(start, stop):
+            out[i] = key
+
+
+@local
+def count_alone(keys: Keys, widest: int, out: Keys) -> bool:
+    """Sort integers by counting on one stream, in one call of compiled code; return True if their range is narrow.
+
+    If it is wider than ``widest`` integers, ``out`` is unchanged.
+    """
+    least, largest = keys[0], keys[0]
+    for key in keys:
+        least, largest = min(least, key), max(largest, key)
+    reach = np.uint64(largest) - np.uint64(least)
+    if reach >= np.uint64(widest):
+        return False
+    width = np.int64(reach) + 1
+    counts, few = np.zeros(width, np.uint32), np.zeros(width, np.uint8)
+    count(keys, int(np.int64(least)), few, counts)
+    start, end = np.uint64(0), np.uint64(len(out))
+    for k in range(width):
+        stop = start + np.uint64(counts[k]) + np.uint64(few[k])
+        _write_run(out, start, stop, out.dtype.type(np.uint64(least) + np.uint64(k)), end)
+        start = stop
+    return True
+
+
+@local
+def count_various(keys: Keys, widest: int, out: Keys) -> bool:
+    """Do what `count_alone` does, unless few keys differ: then NumPy sorts them sooner."""
+    return vary(keys) and count_alone(keys, widest, out)
 
 
 def range_around(sample: Keys) -> tuple[int, int] | None:
@@ -89,6 +136,18 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
     """Return the least and the largest integer of a type; NumPy takes a microsecond for that."""
     limits = np.iinfo(dtype)
     return int(limits.min), int(limits.max)
+
+
+def count_exactly(keys: Keys, widest: int, out: Keys, streams: int) -> bool:
+    """Sort integers into ``out`` as `sort_by_counting` does, but find the range of all keys first.
+
+    Return True if it is not wider than ``widest`` integers, and the keys are sorted.
+    """
+    if streams == 1 and is_plain(keys) and is_plain(out):
+        return bool(count_alone(keys, widest, out))
+    lowest = int(keys.min())
+    width = int(keys.max()) - lowest + 1
+    return width <= widest and sort_by_counting(keys, lowest, width, out, streams)
 
 
 def sort_by_counting(keys: Keys, lowest: int, width: int, out: Keys, streams: int) -> bool:

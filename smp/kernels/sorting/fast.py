@@ -20,19 +20,19 @@ import numpy as np
 
 from .by_vectors import vectors
 from .by_vectors.in_place import CHUNK_BYTES, sort_alone, sort_by_vectors
-from .counting import WIDEST, range_around, sort_by_counting
+from .counting import WIDEST, count_exactly, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
-from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, seem_narrow
+from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, repeats, seem_narrow
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
 """Bytes of keys from which "auto" lets vectors split them for NumPy, by the bytes of a vector, and most streams that do
 so; see decisions 0044 to 0046."""
-WORTH_COUNTING = 1 << 17
-"""Bytes of keys from which "auto" may count them on CPUs where vectors split keys for NumPy."""
+WORTH_COUNTING = 1 << 15
+"""Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them."""
 WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
@@ -46,8 +46,8 @@ FEW_BITS = 5
 """Variety up to which keys are few values."""
 KEYS_TO_COUNT = 1 << 18
 """Least number of keys that each stream counts."""
-KEYS_A_COUNTER, BYTES_A_COUNTER = 4, 16
-"""Number of keys for each integer in the range from which counting pays, and bytes of them where vectors beat NumPy."""
+BYTES_A_COUNTER = 16
+"""Bytes of keys for each integer in the range from which counting pays."""
 PART_BYTES = 1 << 17
 """Bytes of keys and numbers in a part: a fraction of a core's second-level cache, because parts differ in size."""
 MOST_KEYS = (1 << 32) - 1
@@ -134,7 +134,7 @@ def count_at_a_glance(keys: Keys, out: Keys, seen: Variety) -> bool:
     Return True if the keys are sorted.
     """
     some = len(keys) < 2 * KEYS_TO_COUNT and keys.nbytes >= worth_counting(vectors.beat_numpy())
-    narrow = some and may_count(keys, seen) and seen.width < _widest(keys)
+    narrow = some and may_count(keys, seen) and seen.width < widest_of(keys)
     return narrow and _counted_exactly(keys, out, 1)
 
 
@@ -163,11 +163,6 @@ def worth_moving(splits: bool) -> int:
     return WORTH_SPLITTING[vectors.width()] if splits else WORTH_HALVING
 
 
-def repeats(keys: Keys) -> bool:
-    """Return True if few of 64 keys differ; NumPy's sort is then so fast that a look at a sample would add to it."""
-    return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
-
-
 def worth_a_glance(by_vectors: bool) -> int:
     """Return the bytes of keys from which "auto" sees whether they are in order, or integers of a narrow range.
 
@@ -178,12 +173,12 @@ def worth_a_glance(by_vectors: bool) -> int:
 
 def worth_counting(by_vectors: bool) -> int:
     """Return the bytes of keys from which "auto" may count them."""
-    return WORTH_COUNTING if vectors.split_for_numpy() and not by_vectors else worth_a_glance(by_vectors)
+    return worth_a_glance(True) if by_vectors else WORTH_COUNTING
 
 
-def widest(n: float, octets: int, by_vectors: bool) -> float:
-    """Return the width of the widest range with which it pays to count n integers of some bytes each."""
-    return n * octets / BYTES_A_COUNTER if by_vectors else n / KEYS_A_COUNTER
+def widest_of(keys: Keys) -> int:
+    """Return the width of the widest range with which it pays to count the keys."""
+    return min(WIDEST, keys.nbytes // BYTES_A_COUNTER)
 
 
 def is_narrow(keys: Keys) -> bool:
@@ -191,7 +186,7 @@ def is_narrow(keys: Keys) -> bool:
     by_vectors = vectors.beat_numpy()
     if keys.dtype.kind == "f" or keys.nbytes < worth_counting(by_vectors) or len(keys) > MOST_KEYS:
         return False
-    narrow = seem_narrow(keys, int(_widest(keys)))
+    narrow = seem_narrow(keys, widest_of(keys))
     return narrow and ((by_vectors and keys.nbytes <= CHUNK_BYTES) or not repeats(keys))
 
 
@@ -224,7 +219,7 @@ def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numb
 def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) -> bool:
     """Sort by counting if that is requested or pays; return True if it is done."""
     for lowest, width in _ranges(sample):
-        if algorithm == "auto" and (width > _widest(keys) or entropy(sample) < LEAST_BITS):
+        if algorithm == "auto" and (width > widest_of(keys) or entropy(sample) < LEAST_BITS):
             return False
         if sort_by_counting(keys, lowest, width, out, streams if algorithm == "counting" else _counting(keys, streams)):
             return True
@@ -233,15 +228,7 @@ def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) 
 
 def _counted_exactly(keys: Keys, out: Keys, streams: int) -> bool:
     """Sort by counting if the range of all keys, which is found first, is narrow; return True if it is done."""
-    lowest = int(keys.min())
-    width = int(keys.max()) - lowest + 1
-    if width > min(WIDEST, _widest(keys)):
-        return False
-    return sort_by_counting(keys, lowest, width, out, _counting(keys, streams))
-
-
-def _widest(keys: Keys) -> float:
-    return widest(len(keys), keys.itemsize, vectors.beat_numpy())
+    return count_exactly(keys, widest_of(keys), out, _counting(keys, streams))
 
 
 def _counting(keys: Keys, streams: int) -> int:

@@ -28,20 +28,19 @@ from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
 from .by_vectors.in_place import CHUNK_BYTES, sort_by_vectors
 from .choice import Request, argsort_library, by_models, sort_library
-from .counting import WIDEST, sort_by_counting
+from .counting import WIDEST, count_exactly, count_various
 from .fast import (
     FEW_BITS,
     KEYS_TO_COUNT,
     MOST_KEYS,
     WORTH_VECTORS,
     count_at_a_glance,
-    is_narrow,
     may_count,
     may_split,
-    repeats,
     sort_fast,
     sort_short,
     streams_by_rule,
+    widest_of,
     worth_a_glance,
     worth_counting,
     worth_moving,
@@ -52,7 +51,7 @@ from .orders.fast import MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import Variety, direction, first_way, rough_variety, variety
+from .sampling import direction, first_way, may_run, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -229,46 +228,44 @@ def argsort(
 
 
 def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
-    """Sort with as little else as possible, if it is soon clear how; return None if others should do it."""
+    """Sort with as little else as possible, if it is soon clear how; return None if others should do it.
+
+    Each function of Python that was not called lately takes about 10 us, and sorting 256 KiB takes 300.
+    """
     if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
         return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
-    worth, alike, streams = worth_moving(vectors.split_for_numpy()), False, 0
-    if long := keys.nbytes >= worth:
+    splits, streams = vectors.split_for_numpy(), 0
+    worth = worth_moving(splits)
+    few = (keys.nbytes >= worth or not splits) and repeats(keys)
+    if long := keys.nbytes >= (FEWER_AT_ONCE * worth if few and splits else worth):
         streams = streams_for(machine)
         if _models_are_asked(keys, inside, streams):
             return None
-    if keys.nbytes >= worth_counting(False):
-        seen = rough_variety(keys)
-        many = seen if seen and seen.bits > FEW_BITS else None
-        alike = many is None  # of few values, or nearly in order: NumPy then sorts a short array quickly
-        if many and len(keys) < 2 * KEYS_TO_COUNT and may_count(keys, many) and is_plain(keys):
-            counted = keys if inside else np.empty(len(keys), keys.dtype)
-            if count_at_a_glance(keys, counted, many):
-                return counted
-        if long:
-            if many or (seen is None and keys.dtype.kind == "f" and is_plain(keys) and not first_way(keys)):
-                return _split_at_once(keys, inside, streams, many)
-            if seen is None or keys.nbytes >= FEWER_AT_ONCE * worth:
-                return None
-        elif (
-            seen is None
-            and keys.nbytes >= worth_a_glance(False)
-            and (not is_plain(keys) or first_way(keys) or is_narrow(keys))
-        ):
+    if keys.nbytes >= worth_counting(False) and not few and _seem_near(keys) and is_plain(keys):
+        if len(keys) >= 2 * KEYS_TO_COUNT:
             return None
-    if keys.nbytes >= LEAST and not alike and _models_are_asked(keys, inside, streams_for(machine)):
+        counted = keys if inside else np.empty(len(keys), keys.dtype)
+        if count_various(keys, widest_of(keys), counted):
+            return counted
+    if keys.nbytes >= worth_a_glance(False) and may_run(keys) and (not is_plain(keys) or first_way(keys)):
+        return None
+    if long:
+        return None if few else _split_at_once(keys, inside, streams)
+    if not (splits or few) and keys.nbytes >= LEAST and _models_are_asked(keys, inside, streams_for(machine)):
         return None
     made = keys if inside else keys.copy()
     made.sort()
     return made
 
 
-def _split_at_once(keys: Keys, inside: bool, streams: int, seen: Variety | None) -> Keys | None:
-    """Sort an array of many different keys by vectors that split it for NumPy, if it is clear that they should.
+def _seem_near(keys: Keys) -> bool:
+    """Return True for integers of which two are no farther apart than those that are counted."""
+    return keys.dtype.kind != "f" and abs(keys.item(0) - keys.item(len(keys) // 2)) < widest_of(keys)
 
-    Floats need not have been seen.
-    """
-    if not may_split(streams) or (seen and may_count(keys, seen)) or not is_plain(keys) or len(keys) > MOST_KEYS:
+
+def _split_at_once(keys: Keys, inside: bool, streams: int) -> Keys | None:
+    """Sort an array of many different keys by vectors that split it for NumPy, if they can and should."""
+    if not may_split(streams) or not is_plain(keys) or len(keys) > MOST_KEYS:
         return None
     made = keys if inside else np.empty(len(keys), keys.dtype)
     sort_by_vectors(keys, made, streams_by_rule(keys.nbytes, streams, False, False))
@@ -318,14 +315,11 @@ def _checked_out(out: Keys, keys: Keys) -> Keys:
 def _count(keys: Keys, out: Keys, streams: int) -> None:
     if keys.dtype.kind == "f":
         raise TypeError(f"counting takes integers, not {keys.dtype}; use algorithm='partition' for these")
-    if len(keys):
-        lowest, highest = int(keys.min()), int(keys.max())
-        if highest - lowest >= WIDEST:
-            raise ValueError(
-                f"counting takes a range of up to {WIDEST:,} integers, but the keys lie between {lowest} and "
-                f"{highest}; use algorithm='partition', which takes any"
-            )
-        sort_by_counting(keys, lowest, highest - lowest + 1, out, streams)
+    if len(keys) and not count_exactly(keys, WIDEST, out, streams):
+        raise ValueError(
+            f"counting takes a range of up to {WIDEST:,} integers, but the keys lie between {keys.min()} and "
+            f"{keys.max()}; use algorithm='partition', which takes any"
+        )
 
 
 def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -> None:

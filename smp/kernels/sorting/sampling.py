@@ -44,6 +44,8 @@ KEYS_OF_A_GLANCE, KEYS_THAT_VARY = 16, 32
 """Number of keys that show whether their range may be narrow, and of those that show how many differ."""
 DIFFERENT = (1, 2, 5, 10, 17, 23, 27, 29, 31)
 """Most different keys of `KEYS_THAT_VARY` that are expected if 2 ** (k + 1/2) keys are equally frequent, k = 0 to 8."""
+KEYS_THAT_REPEAT, FEW_DIFFERENT = 64, 32
+"""Number of keys that show whether few differ, and the least number of different ones if not."""
 ALL_DIFFER = len(DIFFERENT)
 _BITS: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 IN_ORDER, NARROW = 1, 2
@@ -171,17 +173,32 @@ def first_way(keys: Keys) -> int:
     return 1 if up else -1 if down else 0
 
 
-def rough_variety(keys: Keys) -> Variety | None:
-    """Return what `variety` does, without a compiled loop: one that was not called lately takes 20 us.
+def may_run(keys: Keys) -> bool:
+    """Return True if the first keys run one way.
 
-    Keys run one way here if the first ones do.  The width of floats is 0.
+    It calls no compiled loop, because one that was not called lately takes 20 us.
     """
     first = keys[: FIRST + 1].tolist()
-    if sorted(first, reverse=first[0] > first[-1]) == first:
-        return None
-    some = keys[:: -(-len(keys) // KEYS_THAT_VARY)].tolist()
-    width = 0 if keys.dtype.kind == "f" else max(some) - min(some)
-    return Variety(bisect_left(DIFFERENT, len(set(some))), width)
+    return bool(sorted(first, reverse=first[0] > first[-1]) == first)
+
+
+def repeats(keys: Keys) -> bool:
+    """Return True if few of about 64 keys differ; NumPy sorts them so fast that a look at a sample would add to it."""
+    return len(set(keys[:: max(1, len(keys) // KEYS_THAT_REPEAT)].tolist())) < FEW_DIFFERENT
+
+
+@local
+def vary(keys: Keys) -> bool:
+    """Return whether `repeats` would return False, in compiled code."""
+    step, different = max(1, len(keys) // KEYS_THAT_REPEAT), 0
+    for k in range(0, len(keys), step):
+        new = True
+        for j in range(0, k, step):
+            new &= keys[j] != keys[k]
+        different += new
+        if different >= FEW_DIFFERENT:
+            return True
+    return False
 
 
 def seem_narrow(keys: Keys, most: int) -> bool:
