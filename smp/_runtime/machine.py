@@ -288,7 +288,10 @@ def current_machine() -> Machine | None:
     ...     smp.current_machine() is machine
     True
     """
-    inside = [machine for pid, machine in _entered.get() if pid == os.getpid() and not machine._processors.closed]
+    entered = _entered.get()
+    if not entered:
+        return None
+    inside = [machine for pid, machine in entered if pid == os.getpid() and not machine._processors.closed]
     return inside[-1] if inside else None
 
 

@@ -77,11 +77,12 @@ def recording(library: Library, ran: list[str]) -> Library:
 
 
 def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[str]:
-    """Let "auto" use these models from two nodes on; the returned list collects the names of what runs."""
+    """Let "auto" use these models from two nodes on, wherever the links go; return a list of the names of what runs."""
     ran: list[str] = []
     made = recording(modelled(rankings.__wrapped__(2), formulas), ran)
     monkeypatch.setattr(list_library, "rankings", lambda streams: made)
     monkeypatch.setattr(functions, "LEAST", 2)
+    monkeypatch.setattr(functions, "WALKED", 0)
     made.worth = 2
     return ran
 
@@ -211,7 +212,10 @@ def test_models_are_not_consulted_for_short_lists_and_named_algorithms(monkeypat
     for algorithm in ("serial", "fast"):
         rank_list(random_list(shortest), algorithm=algorithm)
     with pytest.raises(AssertionError, match="asked"):
-        rank_list(random_list(shortest))
+        rank_list(random_list(shortest, 0, np.int64))
+    rank_list(shuffled(functions.WALKED - 1, 8, 0.0, 0.5))
+    with pytest.raises(AssertionError, match="asked"):
+        rank_list(shuffled(functions.WALKED, 8, 0.0, 0.5))
 
 
 @pytest.mark.parametrize("streams", [1, 2, 5])
@@ -298,6 +302,7 @@ def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(library, "predictions", noted)
     monkeypatch.setattr(Library, "best", None)
+    monkeypatch.setattr(functions, "WALKED", 0)
     for times in range(1, 3):
         modelled(
             library, {"serial": {"n * span": 1e-9}, "fast, 1 stream": {"n": 15e-9}, "fast, 2 streams": {"n": 9e-9}}

@@ -27,7 +27,7 @@ from . import terms
 from .fast import rank_fast
 from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .sampling import BEYOND, NEAR, locality, reach
+from .sampling import BEYOND, NEAR, locality
 from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
@@ -88,16 +88,13 @@ def by_models(library: Library, nodes: Nodes, from_tail: bool) -> Nodes:
     return ranks
 
 
-def pays(library: Library, nodes: Nodes) -> bool:
-    """Return True if "fast" on one stream is predicted to be faster than "serial", by a glance at a few links.
+def pays(library: Library, nodes: Nodes, span: float) -> bool:
+    """Return True if "fast" on one stream is predicted to be faster than "serial" for links that `reach` some span.
 
     To look at a list and to ask the models takes some 40 us if they are in no cache, which is much of the time of a
     short list.  So the models are asked once for each half of an octave of lengths, about lists of which all links go
     equally far.
     """
-    span = reach(nodes)
-    if not span:
-        return False
     serial, fast = library.models["serial"], library.models["fast, 1 stream"]
     half_octave = int(2 * math.log2(len(nodes)))
     return span >= _least_span(serial.predict, fast.predict, fast.least, half_octave, nodes.itemsize)

@@ -40,6 +40,9 @@ _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
 LEAST = 32_768
 """Number of nodes below which no models are asked, whatever a calibration has found: the loop takes some 65 us."""
+WALKED = 200_000
+"""The same for lists whose links mostly stay in the nearest cache: the loop takes up to a millisecond, and what "fast"
+may save then is about what the choice takes."""
 
 
 def rank_list(
@@ -207,15 +210,20 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
     """Rank a list in this process; "auto" asks the models if there are any and the list is long enough."""
     n = len(nodes)
     if algorithm == "auto" and n >= LEAST:
+        span = reach(nodes) if n < WALKED else None
+        if span == 0:
+            return rank_here(nodes, from_tail)
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
         if library.models and n >= library.worth:
             ranks: Nodes = libraries.by_models(library, nodes, from_tail)
             return ranks
+        if library.models or n < WORTH_FAST:
+            span = reach(nodes) if span is None else span
+            if not span or (library.models and not libraries.pays(library, nodes, span)):
+                return rank_here(nodes, from_tail)
         if library.models:
-            return rank_fast(nodes, 1, from_tail) if libraries.pays(library, nodes) else rank_here(nodes, from_tail)
-        if n < WORTH_FAST and not reach(nodes):
-            return rank_here(nodes, from_tail)
+            return rank_fast(nodes, 1, from_tail)
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
         return rank_here(nodes, from_tail)
     return rank_fast(nodes, _streams(algorithm, n, machine, threads), from_tail)

@@ -102,6 +102,7 @@ def survey_part(part: Nodes, start: int, n: int, found: NDArray[np.int64]) -> in
     return len(part)
 
 
+@inline
 def head_from(n: int, found: NDArray[np.int64]) -> int:
     """Return the head, which is the one node missing in the sum of all successors, or -1 if no node can be the head."""
     head = n * (n - 1) // 2 - int(found[0])

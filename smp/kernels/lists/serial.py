@@ -43,15 +43,19 @@ def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
     InvalidList
         The successors form no list.
     """
-    n = len(successor)
     ranks = np.empty_like(successor)
-    found = np.zeros(3, np.int64)
-    survey(successor, 0, n, found)
-    head = head_from(n, found)
-    first, sign = (n - 1, -1) if from_tail else (0, 1)
-    if n and (head < 0 or walk(successor, head, first, sign, ranks)[0] != n):
+    if not _find_head_and_walk(successor, -1 if from_tail else 1, ranks):
         raise InvalidList(describe(successor))
     return ranks
+
+
+@local
+def _find_head_and_walk(successor: Nodes, sign: int, ranks: Nodes) -> bool:
+    """Rank a list in one call of compiled code; return True if it is one."""
+    n, found = len(successor), np.empty(3, np.int64)
+    survey(successor, 0, n, found)
+    head, first = head_from(n, found), 0 if sign > 0 else n - 1
+    return n == 0 or (head >= 0 and walk(successor, head, first, sign, ranks)[0] == n)
 
 
 def rank_serial(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, from_tail: bool = False) -> None:
