@@ -74,7 +74,8 @@ def rank_list(
         of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted fastest of "serial",
         "fast" on one stream, and "fast" on all streams, if there are as many nodes as the calibration determines.
         Asking the models takes 10 to 50 us, so a glance at a few links decides between "serial" and "fast" on one
-        stream if there are fewer nodes.  Below 32,768 nodes, "auto" is "serial".
+        stream if there are fewer nodes.  "auto" is "serial" below 32,768 nodes, and below 200,000 if most of a few
+        links stay within 32 KiB.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if

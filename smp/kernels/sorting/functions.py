@@ -87,10 +87,10 @@ def sort(
         number of keys and a look at 32 to 1024 of them.  In place, the rule holds on CPUs whose vectors split the keys
         for NumPy: models are of sorts into a new array.
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
-        asking.
+        asking.  On CPUs whose vectors split the keys, they are not asked about arrays that are too short to be split.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
-        them on AMD's Zen 4, 128 KiB on other CPUs with AVX2 or AVX-512, or 256 KiB on others.  Otherwise it is
+        them on AMD's Zen 4, or 32 KiB on other CPUs.  Otherwise it is
         "vectors" on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a
         sample has few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition"
         above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on,
