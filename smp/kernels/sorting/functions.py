@@ -236,7 +236,7 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
         return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
     splits, streams = vectors.split_for_numpy(), 0
     worth = worth_moving(splits)
-    few = (keys.nbytes >= worth or not splits) and repeats(keys)
+    few = keys.nbytes >= (worth if splits else LEAST) and repeats(keys)
     if long := keys.nbytes >= (FEWER_AT_ONCE * worth if few and splits else worth):
         streams = streams_for(machine)
         if _models_are_asked(keys, inside, streams):
