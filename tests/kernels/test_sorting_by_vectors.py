@@ -382,7 +382,7 @@ def test_models_are_asked_where_vectors_would_split_keys_at_once(
 def test_models_are_not_asked_about_arrays_that_are_too_short_to_split(
     splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rule has decided before the models would be found: to look for them takes a tenth of the time."""
+    """The rule decides, because to look for the models would take a tenth of the time."""
     asked: list[int] = []
     monkeypatch.setattr(functions, "by_models", lambda library, request, seen: asked.append(len(request.keys)))
     monkeypatch.setattr(functions, "streams_for", lambda machine: 2)

@@ -164,7 +164,7 @@ def worth_moving(splits: bool) -> int:
 
 
 def worth_a_glance(by_vectors: bool) -> int:
-    """Return the bytes of keys from which "auto" sees whether they are in order, or integers of a narrow range.
+    """Return the bytes of keys from which "auto" sees whether they are in order.
 
     Where vectors do not beat NumPy, NumPy's sort takes about as long as they do here, so that a glance costs more.
     """

@@ -190,13 +190,19 @@ def repeats(keys: Keys) -> bool:
 @local
 def vary(keys: Keys) -> bool:
     """Return whether `repeats` would return False, in compiled code."""
-    step, different = max(1, len(keys) // KEYS_THAT_REPEAT), 0
+    return _differ(keys, max(1, len(keys) // KEYS_THAT_REPEAT), FEW_DIFFERENT)
+
+
+@inline
+def _differ(keys: Keys, step: int, least: int) -> bool:
+    """Return True if at least some number of keys differ, of those at every multiple of a step."""
+    different = 0
     for k in range(0, len(keys), step):
         new = True
         for j in range(0, k, step):
             new &= keys[j] != keys[k]
         different += new
-        if different >= FEW_DIFFERENT:
+        if different >= least:
             return True
     return False
 
@@ -301,14 +307,8 @@ def _seem_narrow(keys: Keys, step: int, most: int) -> bool:
         least, largest = min(least, keys[k]), max(largest, keys[k])
     if np.uint64(largest) - np.uint64(least) > np.uint64(most):
         return False
-    count, different = 0, 0
-    for k in range(0, len(keys), step):
-        new = True
-        for j in range(0, k, step):
-            new &= keys[j] != keys[k]
-        count += 1
-        different += new
-    return different > count // 2
+    count = (len(keys) - 1) // step + 1
+    return _differ(keys, step, count // 2 + 1)
 
 
 @functools.cache
