@@ -7,9 +7,13 @@ written to the standard error, provided that this is a terminal or a notebook.
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import sys
 import threading
 from collections.abc import Iterator
+from itertools import count
+from time import monotonic
 
 LOGGER = "smp"
 
@@ -29,10 +33,56 @@ def say(text: str) -> None:
 @contextlib.contextmanager
 def reported(text: str, silent: float) -> Iterator[None]:
     """Log a line if the block takes longer than ``silent`` seconds."""
-    timer = threading.Timer(silent, say, [text])
-    timer.name, timer.daemon = "smp alarm", True
-    timer.start()
+    alarm = _alarm()
+    number = alarm.set(text, silent)
     try:
         yield
     finally:
-        timer.cancel()
+        alarm.cancel(number)
+
+
+class _Alarm:
+    """A thread that says each line when it is due, unless it is cancelled before; it lives as long as the process.
+
+    A thread for each line would end soon.  Linux may then leave out a fence that this process accepts (decision 0049).
+    """
+
+    def __init__(self) -> None:
+        self._changed, self._lines, self._numbers = threading.Condition(), dict[int, tuple[float, str]](), count()
+        threading.Thread(target=self._serve, name="smp alarm", daemon=True).start()
+
+    def set(self, text: str, seconds: float) -> int:
+        """Say a line after some seconds; return the number by which it can be cancelled."""
+        number = next(self._numbers)
+        with self._changed:
+            self._lines[number] = monotonic() + seconds, text
+            self._changed.notify()
+        return number
+
+    def cancel(self, number: int) -> None:
+        """Do not say a line, if it has not been said."""
+        with self._changed:
+            self._lines.pop(number, None)
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                if not self._lines:
+                    self._changed.wait()
+                    continue
+                first = min(self._lines, key=self._lines.__getitem__)
+                due, text = self._lines[first]
+                if (left := due - monotonic()) > 0:
+                    self._changed.wait(left)
+                    continue
+                del self._lines[first]
+            say(text)
+
+
+@functools.cache
+def _alarm() -> _Alarm:
+    """Return the process's alarm."""
+    return _Alarm()
+
+
+os.register_at_fork(after_in_child=_alarm.cache_clear)  # the child has none of the parent's threads

@@ -45,13 +45,13 @@ def streams_for(machine: Machine | None) -> int:
 
 def _cpus_lately() -> int:
     """Return the number of usable CPUs of a moment ago."""
-    return _cpus(int(10 * time.monotonic()))
+    return _cpus(int(100 * time.monotonic()))
 
 
 @functools.lru_cache(maxsize=1)
-def _cpus(tenth: int) -> int:
-    """Return the number, kept for a tenth of a second because the system's call takes longer than a glance."""
-    return _cpus_of(frozenset(os.sched_getaffinity(0)), tenth // 10)
+def _cpus(hundredth: int) -> int:
+    """Return the number, kept for a hundredth of a second because the system's call takes longer than a glance."""
+    return _cpus_of(frozenset(os.sched_getaffinity(0)), hundredth // 100)
 
 
 @functools.lru_cache(maxsize=1)

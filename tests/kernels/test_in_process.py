@@ -15,7 +15,7 @@ import pytest
 
 import smp
 from smp._computer.limits import allowed_cpus, current_cpu, usable_cpus
-from smp.kernels import helpers, in_process
+from smp.kernels import helpers
 from smp.kernels.in_process import opened, side_by_side, streams_for
 
 several_cpus = pytest.mark.skipif(len(usable_cpus()) < 2, reason="a helper has a CPU of its own")
@@ -158,7 +158,6 @@ def test_nothing_refers_to_the_parts_afterwards() -> None:
 def test_the_machine_determines_the_number_of_streams_and_where_programs_run() -> None:
     def outside() -> None:
         cpus = len(usable_cpus())
-        in_process._cpus.cache_clear()  # a test before this one may have used fewer
         assert streams_for(None) == cpus
         with smp.emulated(1) as one, smp.emulated(1000) as many:
             assert (streams_for(one), streams_for(many), streams_for(None)) == (1, min(1000, cpus), min(1000, cpus))

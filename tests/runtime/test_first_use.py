@@ -2,10 +2,12 @@
 
 import io
 import logging
+import multiprocessing
 import os
 import pty
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -25,6 +27,24 @@ def test_a_long_compilation_is_logged_and_a_short_one_is_not(caplog: pytest.LogC
         time.sleep(0.2)
     assert [record.name for record in caplog.records] == ["smp"]
     assert caplog.messages[0].startswith("compiling a loop for the first time; its machine code is kept in /")
+
+
+def said_late(_: int) -> list[str]:
+    lines: list[str] = []
+    log.say = lines.append  # type: ignore[assignment]
+    with log.reported("late", 0.01):
+        time.sleep(0.2)
+    return lines
+
+
+def test_one_thread_says_all_lines_of_a_process_and_another_those_of_its_copy() -> None:
+    for _ in range(2):
+        with log.reported("short", 60.0):
+            pass
+    time.sleep(0.1)  # a thread that ends would have ended by now
+    assert [thread.name for thread in threading.enumerate()].count("smp alarm") == 1
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.map(said_late, [0]) == [["late"]]
 
 
 def test_the_first_call_of_a_loop_is_reported(

@@ -228,6 +228,9 @@ def fence_all() -> None:
 
     At some moment during this call, each of these threads passes a full fence.  The call takes one to some
     microseconds.  It makes a full fence in every store that precedes a load unnecessary.
+
+    Linux leaves a CPU out if the thread that ran there before has ended, and belonged to the process that runs there
+    now.  So a sleep that depends on this call also ends after a slice (decision 0049).
     """
 
 
