@@ -49,7 +49,7 @@ class _Alarm:
 
     def __init__(self) -> None:
         self._changed, self._lines, self._numbers = threading.Condition(), dict[int, tuple[float, str]](), count()
-        threading.Thread(target=self._serve, name="smp alarm", daemon=True).start()
+        threading.Thread(target=self._serve, name="smp log", daemon=True).start()
 
     def set(self, text: str, seconds: float) -> int:
         """Say a line after some seconds; return the number by which it can be cancelled."""

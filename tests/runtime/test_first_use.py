@@ -42,7 +42,7 @@ def test_one_thread_says_all_lines_of_a_process_and_another_those_of_its_copy() 
         with log.reported("short", 60.0):
             pass
     time.sleep(0.1)  # a thread that ends would have ended by now
-    assert [thread.name for thread in threading.enumerate()].count("smp alarm") == 1
+    assert [thread.name for thread in threading.enumerate()].count("smp log") == 1
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.map(said_late, [0]) == [["late"]]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..protocols import waiters
 from ..source.lines import operation, where
 
-OURS = ("smp watch", "smp fork server", "smp kernel", "smp alarm", "smp parent", "smp progress")
+OURS = ("smp watch", "smp fork server", "smp kernel", "smp alarm", "smp log", "smp parent", "smp progress")
 """Prefixes of the names of smp's own threads, which do not touch the cells of a program."""
 TEXT = 8 * (waiters.RECORD - waiters.PLACE) - 1  # maximum number of bytes of the text
 
