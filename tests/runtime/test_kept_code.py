@@ -178,6 +178,43 @@ print([times(int(k))(10) for k in sys.argv[1:]])
 """
 
 
+LONELY = """
+import sys, types
+import smp
+
+SOURCE = '''
+import smp
+FACTOR = 3
+
+def made():
+    @smp.local
+    def tripled(x):
+        if x < 0:
+            raise ValueError(f"less than {FACTOR - 3}")
+        return FACTOR * x
+
+    @smp.local
+    def tripled_twice(x):
+        return tripled(tripled(x))
+
+    return tripled_twice
+'''
+
+def program(proc, loop):
+    assert "lonely" not in sys.modules
+    try:
+        loop(-1)
+    except ValueError as error:
+        return loop(2), str(error)
+
+if __name__ == "__main__":
+    sys.modules["lonely"] = lonely = types.ModuleType("lonely")
+    exec(SOURCE, lonely.__dict__)
+    with smp.host(2) as machine:
+        print(machine.run(program, lonely.made()).results)
+"""
+
+
 ATOMICS = """
 import numpy as np
 from smp.compiled import clock, fetch_add
@@ -195,6 +232,19 @@ def test_primitives_that_python_calls_are_kept(script: Script, tmp_path: Path) -
     first = made()
     assert {f"smp._runtime.loops.atomics.{name}.from_python" for name in ("clock", "fetch_add")} == first.keys()
     assert made() == first, "they are loaded, not compiled again"
+
+
+def test_a_loop_of_a_module_that_processors_cannot_import_is_kept(script: Script, tmp_path: Path) -> None:
+    """Numba would look for the globals of the loop, and of one that it calls, in that module."""
+
+    def made() -> dict[str, int]:
+        process = script(LONELY, SMP_CACHE_DIR=str(tmp_path))
+        assert process.communicate(timeout=60) == (f"{[(18, 'less than 0')] * 2}\n", "")
+        return {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("lonely*.code")}
+
+    first = made()
+    assert list(first) == ["lonely.made.<locals>.tripled_twice"]
+    assert made() == first, "it is loaded, not compiled again"
 
 
 def test_versions_of_one_loop_are_kept_together(script: Script, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ the function is.  Here code is kept under a key of all that it is made of.
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 import sys
 import warnings
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from numba.core import environment
 from numba.core.caching import CompileResultCacheImpl, NullCache
 from numba.core.serialize import dumps
 
@@ -49,8 +51,6 @@ class Kept(NullCache):  # type: ignore[misc]
         key = key_of(self._function, *types)
         self._compiled.__qualname__ = f"smp_{key}_{self._form}.{self._function.__qualname__}"  # shown: its last part
         self._path = None
-        if self._function.__module__ not in sys.modules:  # where Numba looks up the globals of loaded code
-            return None
         target_context.refresh()
         cpu = target_context.codegen().magic_tuple()
         label = kept_code.label_of(self._function)
@@ -58,7 +58,7 @@ class Kept(NullCache):  # type: ignore[misc]
         self._path = kept_code.path_of(label, hashlib.blake2b(whole, digest_size=16).hexdigest(), "code")
         data = kept_code.read(self._path)
         try:
-            return data and CompileResultCacheImpl.rebuild(None, target_context, pickle.loads(data))
+            return data and CompileResultCacheImpl.rebuild(None, target_context, _Loading(data, self._function).load())
         except Exception:  # can be anything: rebuilding imports modules of functions that the loop calls
             return None
 
@@ -73,3 +73,28 @@ class Kept(NullCache):  # type: ignore[misc]
             )
         elif self._path is not None:
             kept_code.write(self._path, dumps(CompileResultCacheImpl.reduce(None, result)))
+
+
+class _Loading(pickle.Unpickler):
+    """The way back from bytes, without imports of the modules in which loops are defined.
+
+    Numba imports the module of each function for its globals, which are no more than a label of compiled code. This
+    process may not be able to: the function was perhaps sent to it by value.
+    """
+
+    def __init__(self, data: bytes, function: Callable[..., Any]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._globals = function.__globals__
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return self._environment if found is environment._rebuild_env else found
+
+    def _environment(self, module: str, constants: Any, name: str) -> Any:
+        known = environment.lookup_environment(name)
+        if known is not None or module in sys.modules:
+            return environment._rebuild_env(module, constants, name)
+        made = environment.Environment._memo[name] = environment.Environment(self._globals)
+        made.consts[:] = constants
+        made.env_name = name
+        return made
