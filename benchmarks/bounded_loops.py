@@ -153,7 +153,7 @@ def sorting() -> Iterator[Loop]:
         yield Loop(f"network of {few} keys, {name}", (part,), both, (1, -1), longer - shorter)
     keys = np.random.default_rng(0).integers(0, CELLS, 4096).astype(np.uint32)
     few_counts, counts = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint32)
-    looks = Part("looking at keys", count, (keys, 0, few_counts, counts), "vpmax", per_lane(8))
+    looks = Part("looking at keys", count, (keys, 0, few_counts, counts), "vpmax", per_lane(4))
     counts_them = Part("counting them", count, (keys, 0, few_counts, counts), "incb", per_mark(1))
     longs: tuple[Act, ...] = tuple(partial(count, keys[:n], 0, few_counts, counts) for n in (4096, 1024))
     yield Loop("counting, uint32 below 4096", (looks, counts_them), longs, (1, -1), 3072)

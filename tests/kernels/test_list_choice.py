@@ -19,7 +19,7 @@ from smp.kernels.lists import functions
 from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffled
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
 from smp.kernels.lists.forms import FORMS, WORTH_FAST
-from smp.kernels.lists.sampling import MOST, NEAR, locality, reach
+from smp.kernels.lists.sampling import MOST, NEAR, locality, reach, stay_near
 from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
 from smp.selection.implementation import Parameter
@@ -83,6 +83,7 @@ def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[
     monkeypatch.setattr(list_library, "rankings", lambda streams: made)
     monkeypatch.setattr(functions, "LEAST", 2)
     monkeypatch.setattr(functions, "WALKED", 0)
+    monkeypatch.setattr(functions, "WALKED_BYTES", 0)
     made.worth = 2
     return ran
 
@@ -207,6 +208,7 @@ def test_models_are_not_consulted_for_short_lists_and_named_algorithms(monkeypat
         raise AssertionError("the library was asked")
 
     monkeypatch.setattr(list_library, "rankings", asked)
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: False)
     shortest = functions.LEAST
     rank_list(random_list(shortest - 1))
     for algorithm in ("serial", "fast"):
@@ -289,6 +291,32 @@ def test_with_models_a_glance_decides_how_short_lists_are_ranked(monkeypatch: py
         assert ways == ["serial", way, way], crossing
 
 
+@pytest.mark.parametrize("cpus", [2, 3])
+def test_on_two_cpus_long_lists_are_walked_if_no_link_goes_far(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The models are not asked, because that takes as long as "fast" could save."""
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: cpus <= 2)
+    ran = on_two_streams(
+        monkeypatch, {"serial": {"n": 2e-9}, "fast, 1 stream": {"n": 1e-9}, "fast, 2 streams": {"n": 3e-9}}
+    )
+    monkeypatch.setattr(functions, "WALKED", 1000)
+    monkeypatch.setattr(functions, "WALKED_BYTES", 1_600_000)
+    list_library.rankings(2).correct = False
+    for n, expected in ((150_000, cpus > 2), (199_999, cpus > 2), (200_000, True)):
+        ran.clear()
+        nodes = shuffled(n, 8, 1.2, 1.0)
+        np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes))
+        assert ran == ["fast, 1 stream"] * expected
+
+
+@pytest.mark.parametrize("width", [4, 8])
+def test_one_far_link_in_eight_shows_that_a_list_does_not_stay_near(width: int) -> None:
+    runs = shuffled(300_000, width, 1 / math.log(300_000, 8), 1.0)  # of eight nodes each
+    assert not reach(runs)
+    assert not stay_near(runs)
+    for near in (shuffled(300_000, width, 1.2, 1.0), shuffled(300_000, width, 0.0, 0.5)):
+        assert stay_near(near)
+
+
 def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """For lengths and links that are nearly alike; new models are noticed."""
     library = rankings.__wrapped__(2)
@@ -303,6 +331,7 @@ def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(library, "predictions", noted)
     monkeypatch.setattr(Library, "best", None)
     monkeypatch.setattr(functions, "WALKED", 0)
+    monkeypatch.setattr(functions, "WALKED_BYTES", 0)
     for times in range(1, 3):
         modelled(
             library, {"serial": {"n * span": 1e-9}, "fast, 1 stream": {"n": 15e-9}, "fast, 2 streams": {"n": 9e-9}}

@@ -18,7 +18,7 @@ from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.choice import Request
 from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
-from smp.kernels.sorting.fast import WORTH_HALVING, worth_a_glance
+from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, worth_a_glance
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
@@ -324,7 +324,8 @@ def test_sort_runs_the_form_that_the_models_choose(
 ) -> None:
     two(monkeypatch)
     with_models(choice.sort_library(dtype, 2), {name: "n"})
-    keys = np.random.default_rng(0).integers(0, 50_000, WORTH_HALVING // dtype.itemsize).astype(dtype)
+    n = max(2 * KEYS_TO_COUNT, WORTH_HALVING // dtype.itemsize)  # fewer are counted before models are asked
+    keys = np.random.default_rng(0).integers(0, 50_000, n).astype(dtype)
     before = keys.copy()
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
     np.testing.assert_array_equal(keys, before)
@@ -400,6 +401,7 @@ def test_integers_of_a_narrow_range_are_counted_at_a_glance_or_looked_at(
     """With four integers to a value and less than half a million of them, it is not worth while to look at them."""
     two(monkeypatch)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
+    monkeypatch.setattr(vectors, "width", lambda: 64)
     library = with_models(choice.sort_library(np.dtype(np.int32), 2), {"counting": "n", "vectors": "2 * n"})
     library.worth = 0
     looked = list[Array]()
@@ -461,7 +463,7 @@ def test_statistics_from_the_look_decide_the_choice(
         {"numpy": "n * (0.5 + (bits < 3) + (order > 0.5))", "counting": "n / 4", "halves": "n"},
     )
     rng = np.random.default_rng(0)
-    few, narrow = rng.integers(0, 5, LONGER) * 10**12, rng.integers(0, 5000, LONGER)
+    few, narrow = rng.integers(0, 5, LONGER) * 10**12, rng.integers(0, 5000, 2 * KEYS_TO_COUNT)
     wide = rng.integers(0, 10**12, LONGER)
     nearly = np.sort(wide)
     nearly[[0, -1]] = nearly[[-1, 0]]

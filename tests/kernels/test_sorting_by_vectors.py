@@ -342,7 +342,7 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
         "nearly in order": np.append(np.arange(300.0), np.arange(1.0 * n)),
         "in order": np.arange(1.0 * n),
         "few": rng.integers(0, 9, n) / 2,
-        "few of a longer array": rng.integers(0, 9, functions.FEWER_AT_ONCE * n) / 2,
+        "few of a longer array": rng.integers(0, 9, functions.FEWER_AT_ONCE[vectors.width()] * n) / 2,
         "short and nearly in order": np.append(np.arange(300.0), np.arange(n / 2)),
         "short, narrow and nearly in order": np.append(np.arange(300), np.sort(rng.integers(0, 8000, n // 2))),
         "short and in order": np.arange(n / 2),
@@ -415,10 +415,14 @@ def test_in_place_vectors_split_whatever_the_models_of_new_arrays_say(
     assert (len(asked), taken) == (1, [2])
 
 
-def test_auto_counts_keys_of_32_kib_on_these_cpus(splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("width", [32, 64])
+def test_auto_counts_keys_of_16_or_32_kib_on_these_cpus(
+    width: int, splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "width", lambda: width)
     counted = counts(monkeypatch, functions, "count_various")
     rng = np.random.default_rng(1)
-    n = fast.WORTH_COUNTING // 4
+    n = {32: 16 << 10, 64: 32 << 10}[width] // 4
     for keys, expected in (
         (rng.integers(0, 1000, n - 1, np.int32), []),
         (rng.integers(0, 1000, n, np.int32), [n]),
@@ -429,6 +433,29 @@ def test_auto_counts_keys_of_32_kib_on_these_cpus(splitting: None, monkeypatch: 
         counted.clear()
         assert same(sort(keys), np.sort(keys))
         assert counted == expected
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_auto_counts_wider_ranges_with_avx2(width: int, splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are 8 bytes of keys for each integer instead of 16."""
+    monkeypatch.setattr(vectors, "width", lambda: width)
+    counted = counts(monkeypatch, functions, "count_various")
+    keys = np.random.default_rng(1).integers(0, 10_000, 15_000)
+    assert same(sort(keys), np.sort(keys))
+    assert counted == [15_000] * (width == 32)
+
+
+@pytest.mark.parametrize("size", [2**19, 2**18])
+def test_narrow_integers_are_counted_before_models_are_asked(
+    size: int, splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless two streams may count them sooner."""
+    monkeypatch.setattr(functions, "_models_are_asked", lambda keys, inside, streams: asked.append(len(keys)) or True)
+    monkeypatch.setattr(functions, "by_models", lambda library, request, seen: np.copyto(request.out, np.sort(keys)))
+    asked: list[int] = []
+    keys = np.random.default_rng(1).integers(0, 1000, size)
+    assert same(sort(keys), np.sort(keys))
+    assert asked == [size] * (size >= 2**19)
 
 
 def test_libraries_of_cpus_whose_vectors_split_choose_them_by_rule(splitting: None) -> None:

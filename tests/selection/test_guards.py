@@ -175,12 +175,13 @@ def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: p
     monkeypatch.setattr(Library, "remembered", asks)
     monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)  # else sort asks from `worth_moving` on
     monkeypatch.setattr(ranking, "WALKED", 0)  # else lists whose links stay near are walked
+    monkeypatch.setattr(ranking, "WALKED_BYTES", 0)
 
     def guarded(library: Library) -> Library:
         library.models, library.worth = {"some": None}, worth  # type: ignore[dict-item]
         return library
 
-    keys, nodes = np.random.default_rng(0).permutation(worth), np.minimum(np.arange(worth) + 1, worth - 1)
+    keys, nodes = 1000 * np.random.default_rng(0).permutation(worth), np.minimum(np.arange(worth) + 1, worth - 1)
     by_keys = {
         "sort_library": guarded(sorts._sort_library.__wrapped__("int64", 2, False, False)),
         "argsort_library": guarded(sorts._argsort_library.__wrapped__("int64", 2)),

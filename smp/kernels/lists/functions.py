@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -32,7 +33,7 @@ from ..in_process import check_threads, opened, side_by_side, streams_for
 from .fast import rank_fast
 from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .sampling import reach
+from .sampling import reach, stay_near
 from .scan import scan_ranked
 from .serial import rank_here
 
@@ -41,8 +42,10 @@ _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
 LEAST = 32_768
 """Number of nodes below which no models are asked, whatever a calibration has found: the loop takes some 65 us."""
 WALKED = 200_000
-"""The same for lists whose links mostly stay in the nearest cache: the loop takes up to a millisecond, and what "fast"
-may save then is about what the choice takes."""
+"""The same for lists whose links mostly stay in the nearest cache: "fast" may save no more than the choice takes."""
+WALKED_BYTES = 5 << 19
+"""Bytes of nodes below which longer lists are walked as well on two CPUs, where "fast" is slower, if none of 64 links
+goes far."""
 
 
 def rank_list(
@@ -75,7 +78,8 @@ def rank_list(
         "fast" on one stream, and "fast" on all streams, if there are as many nodes as the calibration determines.
         Asking the models takes 10 to 50 us, so a glance at a few links decides between "serial" and "fast" on one
         stream if there are fewer nodes.  "auto" is "serial" below 32,768 nodes, and below 200,000 if most of a few
-        links stay within 32 KiB.
+        links stay within 32 KiB.  On computers of one or two CPUs, it is also "serial" below 2.5 MiB of nodes if
+        all of 64 links do.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
@@ -212,7 +216,7 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
     n = len(nodes)
     if algorithm == "auto" and n >= LEAST:
         span = reach(nodes) if n < WALKED else None
-        if span == 0:
+        if span == 0 or (n >= WALKED and nodes.nbytes < WALKED_BYTES and _has_two_cpus() and stay_near(nodes)):
             return rank_here(nodes, from_tail)
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
@@ -228,6 +232,12 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
         return rank_here(nodes, from_tail)
     return rank_fast(nodes, _streams(algorithm, n, machine, threads), from_tail)
+
+
+@functools.cache
+def _has_two_cpus() -> bool:
+    """Return True if the computer has one or two CPUs."""
+    return (os.cpu_count() or 1) <= 2
 
 
 @functools.cache

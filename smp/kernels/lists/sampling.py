@@ -58,6 +58,14 @@ def reach(successor: Nodes) -> float:
     return float(span) if span >= BEYOND else 0.0
 
 
+def stay_near(successor: Nodes) -> bool:
+    """Return True if all of `FEWEST` links stay in the nearest cache.
+
+    If one link in thirty goes farther, this is seen in 9 of 10 lists.
+    """
+    return bool(far_jumps(successor, FEWEST, (1 << BEYOND) // successor.itemsize)[0] == 0)
+
+
 def locality(successor: Nodes) -> tuple[float, float]:
     """Return the share of a list's links that go far in memory, and how far those links go.
 

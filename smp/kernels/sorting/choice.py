@@ -269,7 +269,7 @@ def _spared(dtype: np.dtype[Any]) -> str:
     """Return the condition of keys to sort by vectors that need only a glance."""
     if dtype.kind == "f":
         return UNORDERED
-    counted = f"width < n * {dtype.itemsize / BYTES_A_COUNTER} and n < {2 * KEYS_TO_COUNT}"
+    counted = f"width < n * {dtype.itemsize / BYTES_A_COUNTER[vectors.width()]} and n < {2 * KEYS_TO_COUNT}"
     return f"{UNORDERED} and (width > n or width >= {WIDEST} or bits <= {FEW_BITS} or ({counted}))"
 
 
@@ -299,7 +299,7 @@ def _rule_of_sort(
         return "numpy"
     few = bits < LEAST_BITS
     several = streams_by_rule(n * octets, streams, by_vectors, few) > 1
-    if width <= n * octets / BYTES_A_COUNTER and not few and n * octets >= worth_counting(by_vectors):
+    if width <= n * octets / BYTES_A_COUNTER[vectors.width()] and not few and n * octets >= worth_counting(by_vectors):
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"

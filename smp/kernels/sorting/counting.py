@@ -38,16 +38,18 @@ def count(keys: Keys, lowest: int, few: NDArray[np.uint8], counts: NDArray[np.ui
     A count is ``counts[k] + few[k]``.  The small counters ``few`` nearly fit into the nearest cache; each time that one
     of them wraps round to 0, 256 is added to the large one.
     """
-    low, last = np.uint64(lowest), np.uint64(len(counts) - 1)
+    low, last = np.uint64(lowest), np.uint32(len(counts) - 1)
     places = np.empty(_AT_ONCE, np.uint32)
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : min(start + _AT_ONCE, len(keys))]
-        farthest = np.uint64(0)
+        farthest, high = np.uint32(0), np.uint64(0)
         for i in range(len(some)):
-            place = np.uint64(some[i]) - low  # huge for a key below the range
-            farthest = max(farthest, place)
+            place = np.uint64(some[i]) - low  # huge for a key below the range, also in the low 32 bits of a narrow key
+            if keys.itemsize > 4:
+                high |= place
             places[i] = np.uint32(place)
-        if farthest > last:
+            farthest = max(farthest, places[i])  # AVX2 has no maximum of 64 bits
+        if farthest > last or high >> np.uint64(32):
             return False
         for i in range(len(some)):
             counted = np.uint8(few[places[i]] + np.uint8(1))
@@ -91,8 +93,9 @@ def count_alone(keys: Keys, widest: int, out: Keys) -> bool:
     If it is wider than ``widest`` integers, ``out`` is unchanged.
     """
     least, largest = keys[0], keys[0]
-    for key in keys:
-        least, largest = min(least, key), max(largest, key)
+    for i in range(len(keys)):  # without vector instructions if it were "for key in keys"
+        least = min(least, keys[i])
+        largest = max(largest, keys[i])
     reach = np.uint64(largest) - np.uint64(least)
     if reach >= np.uint64(widest):
         return False

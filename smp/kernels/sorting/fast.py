@@ -31,8 +31,8 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
 """Bytes of keys from which "auto" lets vectors split them for NumPy, by the bytes of a vector, and most streams that do
 so; see decisions 0044 to 0046."""
-WORTH_COUNTING = 1 << 15
-"""Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them."""
+WORTH_COUNTING = {32: 1 << 14, 64: 1 << 15}
+"""Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 STREAM_BYTES = 1 << 20
@@ -46,8 +46,8 @@ FEW_BITS = 5
 """Variety up to which keys are few values."""
 KEYS_TO_COUNT = 1 << 18
 """Least number of keys that each stream counts."""
-BYTES_A_COUNTER = 16
-"""Bytes of keys for each integer in the range from which counting pays."""
+BYTES_A_COUNTER = {32: 8, 64: 16}
+"""Bytes of keys for each integer in the range from which counting pays, by the bytes of a vector of NumPy's sort."""
 PART_BYTES = 1 << 17
 """Bytes of keys and numbers in a part: a fraction of a core's second-level cache, because parts differ in size."""
 MOST_KEYS = (1 << 32) - 1
@@ -116,7 +116,7 @@ def sort_short(keys: Keys, inside: bool) -> Keys | None:
     if not is_plain(keys):
         return None
     n = len(keys)
-    seen = glance(keys, keys.nbytes // BYTES_A_COUNTER if keys.nbytes >= worth_a_glance(True) else 0)
+    seen = glance(keys, keys.nbytes // BYTES_A_COUNTER[vectors.width()] if keys.nbytes >= worth_a_glance(True) else 0)
     if seen == IN_ORDER:
         return None
     if seen == NARROW:
@@ -173,12 +173,12 @@ def worth_a_glance(by_vectors: bool) -> int:
 
 def worth_counting(by_vectors: bool) -> int:
     """Return the bytes of keys from which "auto" may count them."""
-    return worth_a_glance(True) if by_vectors else WORTH_COUNTING
+    return worth_a_glance(True) if by_vectors else WORTH_COUNTING[vectors.width()]
 
 
 def widest_of(keys: Keys) -> int:
     """Return the width of the widest range with which it pays to count the keys."""
-    return min(WIDEST, keys.nbytes // BYTES_A_COUNTER)
+    return min(WIDEST, keys.nbytes // BYTES_A_COUNTER[vectors.width()])
 
 
 def is_narrow(keys: Keys) -> bool:

@@ -55,8 +55,9 @@ from .sampling import direction, first_way, may_run, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
-FEWER_AT_ONCE = 4
-"""Length of keys of few values from which NumPy does not sort them at once, over that of other keys."""
+FEWER_AT_ONCE = {32: 8, 64: 4}
+"""Length of keys of few values from which NumPy does not sort them at once, over that of other keys, by the bytes of a
+vector."""
 LEAST = 1 << 16
 """Bytes of keys below which one stream sorts them by the rule, because to ask for models takes too long."""
 _NATIVE = frozenset(DTYPES)
@@ -88,15 +89,15 @@ def sort(
         for NumPy: models are of sorts into a new array.
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
         asking.  On CPUs whose vectors split the keys, they are not asked about arrays that are too short to be split.
+        Fewer than 512K integers of a narrow range are counted by the rule on CPUs other than Zen 4.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
-        them on AMD's Zen 4, or 32 KiB on other CPUs.  Otherwise it is
-        "vectors" on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a
-        sample has few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition"
-        above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on,
-        or from 768 KiB on with AVX-512, and from 16 times that on if a few keys show few distinct ones.  Each stream
-        has at least 1 MiB of keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least
-        256K keys.
+        them, or 32 KiB with AVX-512 on other CPUs than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy"
+        below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or
+        most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or AVX-512,
+        and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on with
+        AVX-512, and from 16 times that on if a few keys show few distinct ones.  Each stream has at least 1 MiB of
+        keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least 256K keys.
 
         "vectors" sorts with vectors alone on AMD's Zen 4.  On other CPUs, vectors split the keys, and NumPy sorts parts
         of up to 512 KiB, or 8 MiB with AVX-512.
@@ -237,16 +238,16 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
     splits, streams = vectors.split_for_numpy(), 0
     worth = worth_moving(splits)
     few = keys.nbytes >= (worth if splits else LEAST) and repeats(keys)
-    if long := keys.nbytes >= (FEWER_AT_ONCE * worth if few and splits else worth):
-        streams = streams_for(machine)
-        if _models_are_asked(keys, inside, streams):
-            return None
     if keys.nbytes >= worth_counting(False) and not few and _seem_near(keys) and is_plain(keys):
         if len(keys) >= 2 * KEYS_TO_COUNT:
             return None
         counted = keys if inside else np.empty(len(keys), keys.dtype)
         if count_various(keys, widest_of(keys), counted):
             return counted
+    if long := keys.nbytes >= (FEWER_AT_ONCE[vectors.width()] * worth if few and splits else worth):
+        streams = streams_for(machine)
+        if _models_are_asked(keys, inside, streams):
+            return None
     if keys.nbytes >= worth_a_glance(False) and may_run(keys) and (not is_plain(keys) or first_way(keys)):
         return None
     if long:
