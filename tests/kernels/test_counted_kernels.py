@@ -115,6 +115,8 @@ def cases() -> Iterator[Case]:
     yield lists.survey_part, (successor, 0, N, found)
     yield fast.copy_surveyed, (successor, np.empty(N, np.int64), 0, N, found)
     yield fast.mark, (successor.copy(), np.arange(0, 100, 10), np.zeros(10, np.int64))
+    yield fast.cut, (successor.copy(), 7, 0, np.zeros(11, np.int64), np.zeros(11, np.int64))
+    yield fast.rank_alone, (successor, successor.copy(), np.empty(N, np.int64), -1, 0, 10, 4)
     yield fast.begin, (np.array([[3, 1], [4, 2], [5, 2]]), 0, np.zeros(3, np.int64))
     yield fast.finish, (np.zeros(N, np.int64), np.empty(N, np.int64), np.zeros(1 << 16, np.int64), -1)
     yield sublists.offsets_along, (links, 0, np.zeros(3, np.int64))

@@ -16,7 +16,7 @@ import smp
 from smp.errors import InvalidList
 from smp.kernels import random_list
 from smp.kernels.lists import fast
-from smp.kernels.lists.fast import begin, mark, random_starts, rank_fast, walk
+from smp.kernels.lists.fast import begin, cut, mark, rank_fast, walk
 from smp.kernels.lists.serial import rank_here
 
 
@@ -56,22 +56,42 @@ def test_a_sublist_too_long_for_its_word_continues_under_another_number(
 
 
 @pytest.mark.parametrize("n", [1 << 16, (1 << 16) + 1])
-def test_a_sublist_may_have_as_many_nodes_as_its_word_can_count(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "MOST_SUBLISTS", 1)
-    monkeypatch.setattr(fast, "random_starts", lambda n, head, seed: np.array([head]))
-    ordered = np.minimum(np.arange(1, n + 1, dtype=np.int32), np.int32(n - 1))
-    np.testing.assert_array_equal(rank_fast(ordered, 1), np.arange(n))
+def test_a_sublist_may_have_as_many_nodes_as_its_word_can_count(n: int) -> None:
+    words = np.minimum(np.arange(1, n + 1, dtype=np.int32), np.int32(n - 1))
+    seconds, links, shared = np.empty(1, np.int64), np.zeros((3, 2), np.int64), np.array([0, 1, 0])
+    mark(words, np.array([0]), seconds)
+    walk(words, seconds, 4, links, shared)
+    assert shared[1:].tolist() == [1 + (n > 1 << 16), 0]
+    firsts = np.zeros(3, np.int32)
+    assert begin(links, 0, firsts) == n
+    fast.finish(words, words, firsts, -1)
+    np.testing.assert_array_equal(words, np.arange(n))
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(n=st.integers(1, 5000), seed=st.integers(0, 2**32), data=st.data())
-def test_starts_are_distinct_nodes_with_the_head_among_them(n: int, seed: int, data: st.DataObject) -> None:
-    head = data.draw(st.integers(0, n - 1))
-    starts = random_starts(n, head, seed)
-    assert head in starts
-    assert len(np.unique(starts)) == len(starts)
-    assert starts.min() >= 0
-    assert starts.max() < n
+def test_each_block_has_a_start_and_the_head_is_one(n: int, seed: int, data: st.DataObject) -> None:
+    head, blocks = data.draw(st.integers(0, n - 1)), data.draw(st.integers(1, min(n, 8)) | st.just(n))
+    words, starts, seconds = np.arange(n, dtype=np.int32), np.empty(blocks + 1, np.int64), np.empty(blocks + 1, int)
+    count, of_head = cut(words, head, seed, starts, seconds)
+    edges = [j * n // blocks for j in range(blocks + 1)]
+    assert all(first <= start < stop for start, first, stop in zip(starts, edges, edges[1:], strict=False))
+    assert starts[of_head] == head
+    assert len(set(starts[:count])) == count == len({*starts[:blocks], head})
+    assert set(np.flatnonzero(words < 0)) == set(starts[:count])
+    assert seconds[:count].tolist() == starts[:count].tolist()
+
+
+def test_starts_are_spread_over_their_blocks_and_differ_with_the_seed() -> None:
+    n, blocks = 1_000_000, 1000
+    places = np.empty((20, blocks))
+    for seed in range(20):
+        starts, seconds = np.empty((2, blocks + 1), np.int64)
+        cut(np.arange(n), 0, seed, starts, seconds)
+        places[seed] = starts[:-1] % 1000 / 1000
+    counts = np.histogram(places, 50, (0, 1))[0]
+    assert ((counts - 400) ** 2 / 400).sum() < 94  # chi-square of 49 degrees of freedom: exceeded once in 10,000 times
+    assert abs(np.corrcoef(places)[np.triu_indices(20, 1)]).max() < 0.15
 
 
 def test_a_walk_ends_when_the_numbers_for_long_sublists_run_out() -> None:

@@ -81,8 +81,8 @@ def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[
     ran: list[str] = []
     made = recording(modelled(rankings.__wrapped__(2), formulas), ran)
     monkeypatch.setattr(list_library, "rankings", lambda streams: made)
-    monkeypatch.setattr(functions, "LEAST", 2)
-    monkeypatch.setattr(functions, "WALKED", 0)
+    monkeypatch.setattr(functions, "WORTH_SUBLISTS", 2)
+    monkeypatch.setattr(functions, "GLANCED", 0)
     monkeypatch.setattr(functions, "WALKED_BYTES", 0)
     made.worth = 2
     return ran
@@ -209,22 +209,20 @@ def test_models_are_not_consulted_for_short_lists_and_named_algorithms(monkeypat
 
     monkeypatch.setattr(list_library, "rankings", asked)
     monkeypatch.setattr(functions, "_has_two_cpus", lambda: False)
-    shortest = functions.LEAST
-    rank_list(random_list(shortest - 1))
+    shortest = functions.GLANCED
     for algorithm in ("serial", "fast"):
         rank_list(random_list(shortest), algorithm=algorithm)
-    with pytest.raises(AssertionError, match="asked"):
-        rank_list(random_list(shortest, 0, np.int64))
-    rank_list(shuffled(functions.WALKED - 1, 8, 0.0, 0.5))
-    with pytest.raises(AssertionError, match="asked"):
-        rank_list(shuffled(functions.WALKED, 8, 0.0, 0.5))
+    for window in (0.5, 1.0):
+        rank_list(shuffled(shortest - 1, 8, 0.0, window))
+        with pytest.raises(AssertionError, match="asked"):
+            rank_list(shuffled(shortest, 8, 0.0, window))
 
 
 @pytest.mark.parametrize("streams", [1, 2, 5])
 def test_without_models_the_library_follows_the_rule_of_rank_list(streams: int) -> None:
     library = rankings.__wrapped__(streams)
     assert not library.models
-    chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 49_999, 50_000, 399_999, 400_000)]
+    chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 19_999, 20_000, 399_999, 400_000)]
     many = f"fast, {streams} stream{'s' if streams > 1 else ''}"
     assert chosen == ["serial", "serial", "fast, 1 stream", "fast, 1 stream", many]
     near = [library.choose(n, 4, far, span) for n in (999_999, 1_000_000) for far, span in ((0.4, 18.0), (1.0, 14.0))]
@@ -267,8 +265,9 @@ def test_without_models_lists_whose_links_stay_near_are_walked_serially(
     assert ways == (["fast", "serial"] if n < WORTH_FAST else ["fast", "fast"])
 
 
-def test_with_models_a_glance_decides_how_short_lists_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The call itself does not ask the models, which would take longer; new models are noticed."""
+@pytest.mark.parametrize("models", [False, True])
+def test_a_glance_decides_how_short_lists_are_ranked(models: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are not asked, because that takes as long as they could save."""
     ways = list[str]()
 
     def ranked(name: str, nodes: Any, *more: Any) -> Any:
@@ -276,19 +275,24 @@ def test_with_models_a_glance_decides_how_short_lists_are_ranked(monkeypatch: py
         return rank_here(nodes, more[-1])
 
     library = rankings.__wrapped__(2)
-    monkeypatch.setattr(Library, "best", None)
-    monkeypatch.setattr(Library, "predictions", None)
     monkeypatch.setattr(list_library, "rankings", lambda streams: library)
     monkeypatch.setattr(functions, "rank_here", partial(ranked, "serial"))
     monkeypatch.setattr(functions, "rank_fast", partial(ranked, "fast"))
-    near, far = shuffled(60_000, 4, 1.2, 1.0), shuffled(60_000, 4, 0.0, 1.0)
-    for crossing, way in ((15.1, "fast"), (17.1, "serial"), (15.2, "fast")):  # the links of the glance go 2^16.1 bytes
-        modelled(library, {"serial": {"n * span": 1e-9}, "fast, 1 stream": {"n": crossing * 1e-9}})
-        library.worth = 100_000
+    if models:
+        modelled(library, {"serial": {"n": 1e-9}, "fast, 1 stream": {"n": 2e-9}})
+        library.worth = 100
+    shortest = functions.WORTH_SUBLISTS
+    for n, run, way in (
+        (shortest - 1, 0.0, "serial"),
+        (shortest, 1.2, "serial"),
+        (30_000, 0.0, "fast"),
+        (functions.GLANCED - 1, 1.2, "serial"),
+        (functions.GLANCED - 1, 0.0, "fast"),
+    ):
         ways.clear()
-        for nodes in (near, far, far):
-            np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes, False))
-        assert ways == ["serial", way, way], crossing
+        nodes = shuffled(n, 8, run, 1.0)
+        np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes, False))
+        assert ways == [way], (n, run)
 
 
 @pytest.mark.parametrize("cpus", [2, 3])
@@ -298,7 +302,7 @@ def test_on_two_cpus_long_lists_are_walked_if_no_link_goes_far(cpus: int, monkey
     ran = on_two_streams(
         monkeypatch, {"serial": {"n": 2e-9}, "fast, 1 stream": {"n": 1e-9}, "fast, 2 streams": {"n": 3e-9}}
     )
-    monkeypatch.setattr(functions, "WALKED", 1000)
+    monkeypatch.setattr(functions, "GLANCED", 1000)
     monkeypatch.setattr(functions, "WALKED_BYTES", 1_600_000)
     list_library.rankings(2).correct = False
     for n, expected in ((150_000, cpus > 2), (199_999, cpus > 2), (200_000, True)):
@@ -330,7 +334,7 @@ def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(library, "predictions", noted)
     monkeypatch.setattr(Library, "best", None)
-    monkeypatch.setattr(functions, "WALKED", 0)
+    monkeypatch.setattr(functions, "GLANCED", 0)
     monkeypatch.setattr(functions, "WALKED_BYTES", 0)
     for times in range(1, 3):
         modelled(

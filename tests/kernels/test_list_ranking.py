@@ -254,8 +254,10 @@ def test_auto_is_serial_then_fast_then_fast_on_all_streams(two: smp.Machine, mon
         return rank_here(nodes, from_tail)
 
     monkeypatch.setattr(functions, "rank_fast", rank_fast)
-    monkeypatch.setattr(functions, "WORTH_SUBLISTS", 50)
-    monkeypatch.setattr(functions, "WORTH_STREAMS", 60)
+    monkeypatch.setattr(functions, "reach", lambda nodes: 16.0)
+    monkeypatch.setattr(functions, "WALKED_BYTES", 0)
+    for name, nodes in (("WORTH_SUBLISTS", 50), ("GLANCED", 55), ("WORTH_STREAMS", 60)):
+        monkeypatch.setattr(functions, name, nodes)
     for n in (49, 50, 59, 60):
         np.testing.assert_array_equal(rank_list(chained(range(n)), machine=two), np.arange(n))
     assert calls == [1, 1, min(2, len(usable_cpus()))]

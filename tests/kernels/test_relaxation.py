@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from support.sampled import examples
 
 import smp
+from smp._runtime.loops.compiler import numba
 from smp.errors import NotConverged
-from smp.kernels.grids import row_pair
+from smp.kernels.grids import row_pair, row_pair_instruction
 from smp.kernels.grids.blocked import best_depth, most_strips, relax_here, relax_pass
 from smp.kernels.grids.functions import relax
 from smp.kernels.grids.red_black import CHECK, best_omega, relax_rectangle
@@ -104,6 +105,25 @@ def test_a_compiled_pair_of_rows_equals_its_interpreted_form(dtype: Any, colour:
     lanes = 64 // grid.itemsize
     assert set(changed[:, 0]) == {2, 3}
     assert set(changed[:, 1]) == set(range(3, 3 + 2 * lanes))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("chosen", [False, True])
+def test_a_pair_of_rows_is_the_same_with_both_kinds_of_stores(
+    dtype: Any, chosen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This CPU would take one of them: chosen lanes, or whole vectors with the old cells of the other colour."""
+    asked = list[bool]()
+    monkeypatch.setattr(row_pair_instruction, "stores_chosen_lanes", lambda context: asked.append(chosen) or chosen)
+    loop = row_pair_instruction._loop
+    pair = numba().njit(lambda g, row, q, k, c: loop(g, row, 3, 2, c, q, k))
+    for row, colour in ((1, 0), (1, 1), (2, 0), (2, 1)):
+        grid = random_grid(5, 80, dtype)
+        expected, kind = grid.copy(), grid.dtype.type
+        most = row_pair.relax_row_pair(expected, row, 3, 2, colour, kind(0.4), kind(-0.6))
+        assert pair(grid, row, kind(0.4), kind(-0.6), colour) == most
+        np.testing.assert_array_equal(grid, expected)
+    assert asked == [chosen]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

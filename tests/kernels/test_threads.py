@@ -97,7 +97,7 @@ def test_a_form_that_is_named_uses_all_threads(used: list[int], threads: int) ->
     for call in (rank_list, lambda nodes, **how: scan_list(nodes, nodes, **how)):
         used.clear()
         call(random_list(50_000), algorithm="fast", threads=threads)
-        assert max(used) == threads
+        assert max(used, default=1) == threads  # one thread ranks without parts
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

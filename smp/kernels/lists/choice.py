@@ -10,8 +10,6 @@ they go (see `sampling`).  The other implementations overlap these waits and dep
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -32,16 +30,14 @@ from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
 """Numbers of nodes of the measured lists; on longer ones, the serial loop would take most of a calibration."""
-WORTH_CHOOSING = 32_768
-"""Number of nodes from which models are asked if a calibration has not determined it; with fewer, a choice saves only
-about the 10 us that asking takes."""
+WORTH_CHOOSING = 200_000
+"""Number of nodes from which models are asked if a calibration has not determined it."""
 LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.2 x 5 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 FARTHEST = 27
 """Largest distance of links that the models know, in doublings of a byte."""
 LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..{FARTHEST} real"}
 """Other inputs of the models, see `smp.kernels.lists.sampling.locality`."""
-Predict = Callable[..., float]
 
 
 @functools.cache
@@ -86,28 +82,6 @@ def by_models(library: Library, nodes: Nodes, from_tail: bool) -> Nodes:
     chosen = library.remembered(typical(n), float(width), round(64 * far) / 64, round(4 * span) / 4)
     ranks: Nodes = library.call(chosen, nodes, from_tail)
     return ranks
-
-
-def pays(library: Library, nodes: Nodes, span: float) -> bool:
-    """Return True if "fast" on one stream is predicted to be faster than "serial" for links that `reach` some span.
-
-    To look at a list and to ask the models takes some 40 us if they are in no cache, which is much of the time of a
-    short list.  So the models are asked once for each half of an octave of lengths, about lists of which all links go
-    equally far.
-    """
-    serial, fast = library.models["serial"], library.models["fast, 1 stream"]
-    half_octave = int(2 * math.log2(len(nodes)))
-    return span >= _least_span(serial.predict, fast.predict, fast.least, half_octave, nodes.itemsize)
-
-
-@functools.lru_cache(maxsize=128)
-def _least_span(serial: Predict, fast: Predict, least: float, half_octave: int, width: int) -> float:
-    """Return the binary logarithm of the distance in bytes from which links make "fast" faster than "serial"."""
-    n = 2 ** ((half_octave + 0.5) / 2)
-    for span in np.arange(BEYOND, FARTHEST, 0.25).tolist():
-        if least < fast(n, width, 1.0, span) < serial(n, width, 1.0, span):
-            return float(span)
-    return math.inf
 
 
 @functools.cache

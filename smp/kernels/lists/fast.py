@@ -76,6 +76,34 @@ def copy_surveyed(successor: Nodes, words: Words, start: int, n: int, found: Num
 
 
 @local
+def cut(words: Words, head: int, seed: int, starts: Numbers, seconds: Numbers) -> tuple[int, int]:
+    """Let a random node in each of ``len(starts) - 1`` blocks of nodes start a sublist, and the head; then `mark` them.
+
+    Return how many sublists there are, and the number of the head's.
+    """
+    n, blocks = len(words), len(starts) - 1
+    of_head = blocks
+    for j in range(blocks):
+        first, stop = j * n // blocks, (j + 1) * n // blocks
+        starts[j] = first + np.int64(scrambled(np.uint64(seed), np.uint64(j)) % np.uint64(stop - first))
+        if starts[j] == head:
+            of_head = j
+    starts[blocks] = head
+    count = blocks + 1 if of_head == blocks else blocks
+    mark(words, starts[:count], seconds[:count])
+    return count, of_head
+
+
+@inline
+def scrambled(seed: np.uint64, number: np.uint64) -> np.uint64:
+    """Return 64 bits that look random, as Steele, Lea and Flood's SplitMix does: two rounds of shift and multiply."""
+    x = seed + (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@local
 def mark(words: Words, starts: Numbers, seconds: Numbers) -> None:
     """Mark each start with the number of its sublist, and keep its successor in ``seconds``."""
     shift, flag = rank_bits(words), -1 << (8 * words.itemsize - 1)
@@ -162,6 +190,32 @@ def finish(words: Words, ranks: Nodes, firsts: Words, last: int) -> None:
         ranks[i] = rank if last < 0 else last - rank
 
 
+@local
+def rank_alone(successor: Nodes, words: Words, ranks: Nodes, last: int, seed: int, sublists: int, cursors: int) -> bool:
+    """Do all steps on one stream, in one call of compiled code; return False if the successors form no list."""
+    n, found = len(successor), np.zeros(3, np.int64)
+    copy_surveyed(successor, words, 0, n, found)
+    head = head_from(n, found)
+    if head < 0 or found[2] != 1:
+        return False
+    starts, seconds = np.empty(sublists + 1, np.int64), np.empty(sublists + 1, np.int64)
+    count, first = cut(words, head, seed, starts, seconds)
+    links, shared = np.zeros((_numbers(n, count, words), 2), np.int64), np.zeros(3, np.int64)
+    shared[_MADE] = count
+    walk(words, seconds[:count], cursors, links, shared)
+    firsts = np.zeros(len(links), words.dtype)
+    if shared[_FAILED] or begin(links, first, firsts) != n:
+        return False
+    finish(words, ranks, firsts, last)
+    return True
+
+
+@inline
+def _numbers(n: int, count: int, words: Words) -> int:
+    """Return how many numbers the sublists of a list of n nodes may need, if ``count`` of them are cut."""
+    return count + n // (1 << rank_bits(words)) + 1
+
+
 def rank_fast(
     successor: Nodes,
     streams: int,
@@ -214,41 +268,37 @@ def rank_fast(
     n = len(successor)
     if n == 0:
         return np.empty_like(successor)
+    pieces = min(n, sublists or min(max(1, n // NODES_A_SUBLIST), MOST_SUBLISTS))
     words = np.empty(n, np.int32 if n <= LONGEST_NARROW else np.int64)
+    ranks, last = words if words.dtype == successor.dtype else np.empty(n, successor.dtype), n - 1 if from_tail else -1
+    if streams == 1:
+        done = rank_alone(successor, words, ranks, last, seed, pieces, cursors or CURSORS)
+    else:
+        done = _rank_side_by_side(successor, words, ranks, last, seed, pieces, cursors or CURSORS, streams)
+    if not done:
+        raise InvalidList(describe(successor))
+    return ranks
+
+
+def _rank_side_by_side(
+    successor: Nodes, words: Words, ranks: Nodes, last: int, seed: int, sublists: int, cursors: int, streams: int
+) -> bool:
+    """Do what `rank_alone` does, on several streams."""
+    n = len(words)
     blocks = [share(n, k, streams) for k in range(streams)]
     found = np.zeros((streams, 3), np.int64)
     side_by_side(
         *(partial(copy_surveyed, successor[b], words[b], b.start, n, f) for b, f in zip(blocks, found, strict=True))
     )
-    head, tails = head_from(n, found.sum(axis=0)), found[:, 2].sum()
-    links = None if head < 0 or tails != 1 else _walked(words, head, streams, seed, sublists, cursors)
-    if links is None:
-        raise InvalidList(describe(successor))
-    firsts = np.zeros(len(links[0]), words.dtype)
-    if begin(links[0], links[1], firsts) != n:
-        raise InvalidList(describe(successor))
-    ranks = words if words.dtype == successor.dtype else np.empty(n, successor.dtype)
-    side_by_side(*(partial(finish, words[b], ranks[b], firsts, n - 1 if from_tail else -1) for b in blocks))
-    return ranks
-
-
-def _walked(
-    words: Words, head: int, streams: int, seed: int, sublists: int | None, cursors: int | None
-) -> tuple[Numbers, int] | None:
-    """Walk all sublists; return their links and the number of the first, or None if the successors form no list."""
-    drawn = random_starts if sublists is None else partial(random_starts, sublists=sublists)
-    starts = drawn(len(words), head, seed)
-    seconds = np.empty(len(starts), np.int64)
-    mark(words, starts, seconds)
-    links = np.zeros((len(starts) + len(words) // (1 << rank_bits(words)) + 1, 2), np.int64)
-    shared = np.array([0, len(starts), 0], np.int64)
-    side_by_side(*[partial(walk, words, seconds, cursors or CURSORS, links, shared)] * streams)
-    return None if shared[_FAILED] else (links, int(np.flatnonzero(starts == head)[0]))
-
-
-def random_starts(n: int, head: int, seed: int, sublists: int | None = None) -> Numbers:
-    """Return distinct nodes that start a sublist: a random one in each of ``sublists`` blocks, and the head."""
-    count = min(max(1, n // NODES_A_SUBLIST), MOST_SUBLISTS) if sublists is None else min(n, sublists)
-    edges = np.linspace(0, n, count + 1).astype(np.int64)
-    starts = np.random.default_rng(seed).integers(edges[:-1], edges[1:])
-    return starts if (starts == head).any() else np.append(starts, head)
+    head = head_from(n, found.sum(axis=0))
+    if head < 0 or found[:, 2].sum() != 1:
+        return False
+    starts, seconds = np.empty((2, sublists + 1), np.int64)
+    count, first = cut(words, head, seed, starts, seconds)
+    links, shared = np.zeros((_numbers(n, count, words), 2), np.int64), np.array([0, count, 0])
+    side_by_side(*[partial(walk, words, seconds[:count], cursors, links, shared)] * streams)
+    firsts = np.zeros(len(links), words.dtype)
+    if shared[_FAILED] or begin(links, first, firsts) != n:
+        return False
+    side_by_side(*(partial(finish, words[b], ranks[b], firsts, last) for b in blocks))
+    return True

@@ -39,13 +39,10 @@ from .serial import rank_here
 
 _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
-LEAST = 32_768
-"""Number of nodes below which no models are asked, whatever a calibration has found: the loop takes some 65 us."""
-WALKED = 200_000
-"""The same for lists whose links mostly stay in the nearest cache: "fast" may save no more than the choice takes."""
+GLANCED = 200_000
+"""Number of nodes below which a glance decides, and no models are asked: that takes about as long as they may save."""
 WALKED_BYTES = 5 << 19
-"""Bytes of nodes below which longer lists are walked as well on two CPUs, where "fast" is slower, if none of 64 links
-goes far."""
+"""Bytes of longer lists below which they are walked on two CPUs if no link of 64 goes far: "fast" is slower there."""
 
 
 def rank_list(
@@ -69,17 +66,16 @@ def rank_list(
     algorithm : {"auto", "fast", "serial", "program", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", \
 "wyllie-streams", "reid-miller-streams"}
         "fast" and "serial" run in the calling process, on its own memory.  "fast" uses as many streams as the machine
-        has processors, but only one stream below 400,000 nodes.  "auto" is "serial" below 50,000 nodes, and below
+        has processors, but only one stream below 400,000 nodes.  "auto" is "serial" below 20,000 nodes, and below
         1,000,000 if most of a few links stay within 32 KiB; otherwise it is "fast".  "program" is "helman-jaja".  The
         other names are SPMD programs, which run on the machine.
 
-        After ``python -m smp.microbench --calibrate``, models of this computer choose instead.  They go by the number
-        of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted fastest of "serial",
-        "fast" on one stream, and "fast" on all streams, if there are as many nodes as the calibration determines.
-        Asking the models takes 10 to 50 us, so a glance at a few links decides between "serial" and "fast" on one
-        stream if there are fewer nodes.  "auto" is "serial" below 32,768 nodes, and below 200,000 if most of a few
-        links stay within 32 KiB.  On computers of one or two CPUs, it is also "serial" below 2.5 MiB of nodes if
-        all of 64 links do.
+        After ``python -m smp.microbench --calibrate``, models of this computer choose instead, from 200,000 nodes on.
+        They go by the number of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted
+        fastest of "serial", "fast" on one stream, and "fast" on all streams, if there are as many nodes as the
+        calibration determines.  Asking the models takes 10 to 200 us, so with fewer nodes "auto" is "fast" on one
+        stream, or "serial" if most of a few links stay within 32 KiB.  On computers of one or two CPUs, it is also
+        "serial" below 2.5 MiB of nodes if all of 64 links do.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
@@ -214,19 +210,18 @@ def _runs_here(algorithm: str, n: int, threads: int | None) -> bool:
 def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool, threads: int | None) -> Nodes:
     """Rank a list in this process; "auto" asks the models if there are any and the list is long enough."""
     n = len(nodes)
-    if algorithm == "auto" and n >= LEAST:
-        span = reach(nodes) if n < WALKED else None
-        if span == 0 or (n >= WALKED and nodes.nbytes < WALKED_BYTES and _has_two_cpus() and stay_near(nodes)):
+    if algorithm == "auto" and n >= WORTH_SUBLISTS:
+        if n < GLANCED:
+            return rank_fast(nodes, 1, from_tail) if reach(nodes) else rank_here(nodes, from_tail)
+        if nodes.nbytes < WALKED_BYTES and _has_two_cpus() and stay_near(nodes):
             return rank_here(nodes, from_tail)
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
         if library.models and n >= library.worth:
             ranks: Nodes = libraries.by_models(library, nodes, from_tail)
             return ranks
-        if library.models or n < WORTH_FAST:
-            span = reach(nodes) if span is None else span
-            if not span or (library.models and not libraries.pays(library, nodes, span)):
-                return rank_here(nodes, from_tail)
+        if (library.models or n < WORTH_FAST) and not reach(nodes):
+            return rank_here(nodes, from_tail)
         if library.models:
             return rank_fast(nodes, 1, from_tail)
     if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
