@@ -19,7 +19,7 @@ from smp.kernels.lists import functions
 from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffled
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
 from smp.kernels.lists.forms import FORMS, WORTH_FAST
-from smp.kernels.lists.sampling import MOST, NEAR, locality, reach, stay_near
+from smp.kernels.lists.sampling import BEYOND, MOST, NEAR, SHORT_WAITS, go_far, locality, stay_near
 from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
 from smp.selection.implementation import Parameter
@@ -83,7 +83,7 @@ def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[
     monkeypatch.setattr(list_library, "rankings", lambda streams: made)
     monkeypatch.setattr(functions, "WORTH_SUBLISTS", 2)
     monkeypatch.setattr(functions, "GLANCED", 0)
-    monkeypatch.setattr(functions, "WALKED_BYTES", 0)
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: False)
     made.worth = 2
     return ran
 
@@ -232,14 +232,19 @@ def test_without_models_the_library_follows_the_rule_of_rank_list(streams: int) 
 
 
 @pytest.mark.parametrize("width", [4, 8])
-def test_a_glance_shows_whether_most_links_leave_the_nearest_cache(width: int) -> None:
-    n = 100_000
+def test_a_glance_shows_whether_links_leave_the_nearest_cache(width: int) -> None:
     for run, window, expected in ((0.0, 1.0, True), (1.2, 1.0, False), (0.5, 1.0, False), (0.0, 0.5, False)):
-        nodes = shuffled(n, width, run, window)
-        assert (reach(nodes) > 0) == expected
-        if expected:
-            assert abs(reach(nodes) - locality(nodes)[1]) < 0.5
-    assert not reach(shuffled(5000, width, 0.0, 1.0))  # the whole list fits into a cache
+        for n in (50_000, 300_000):
+            assert go_far(shuffled(n, width, run, window, seed=n)) == expected
+    assert not go_far(shuffled(5000, width, 0.0, 1.0))  # the whole list fits into a cache
+
+
+def test_fewer_far_links_are_enough_in_a_list_that_is_too_long_for_the_second_cache() -> None:
+    for n, least in ((SHORT_WAITS // 8 - 1, 0.375), (SHORT_WAITS // 8, 0.125)):
+        for share in (0.05, 0.2, 0.3, 0.5):
+            near = np.minimum(np.arange(1, n + 1), n - 1)
+            far = np.random.default_rng(1).random(n) < share
+            assert go_far(np.where(far, (near + n // 2) % n, near)) == (share > least), (n, share)
 
 
 @pytest.mark.parametrize("n", [60_000, 1_000_000])
@@ -298,27 +303,36 @@ def test_a_glance_decides_how_short_lists_are_ranked(models: bool, monkeypatch: 
 @pytest.mark.parametrize("cpus", [2, 3])
 def test_on_two_cpus_long_lists_are_walked_if_no_link_goes_far(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The models are not asked, because that takes as long as "fast" could save."""
-    monkeypatch.setattr(functions, "_has_two_cpus", lambda: cpus <= 2)
     ran = on_two_streams(
         monkeypatch, {"serial": {"n": 2e-9}, "fast, 1 stream": {"n": 1e-9}, "fast, 2 streams": {"n": 3e-9}}
     )
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: cpus <= 2)
     monkeypatch.setattr(functions, "GLANCED", 1000)
-    monkeypatch.setattr(functions, "WALKED_BYTES", 1_600_000)
+    monkeypatch.setattr(functions, "NEARBY_BYTES", 1_600_000)
+    monkeypatch.setattr(functions, "WORTH_FAST", 400_000)
     list_library.rankings(2).correct = False
-    for n, expected in ((150_000, cpus > 2), (199_999, cpus > 2), (200_000, True)):
+    for n, window, walked in (  # links go 8 bytes, or up to some 3.5 kilobytes
+        (199_999, 0.0, True),
+        (199_999, 0.5, True),
+        (200_000, 0.0, True),
+        (200_000, 0.5, False),
+        (399_999, 0.0, True),
+        (400_000, 0.0, False),
+    ):
         ran.clear()
-        nodes = shuffled(n, 8, 1.2, 1.0)
+        nodes = shuffled(n, 8, 0.0 if window else 1.2, window or 1.0)
         np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes))
-        assert ran == ["fast, 1 stream"] * expected
+        assert ran == ["fast, 1 stream"] * (cpus > 2 or not walked), (n, window)
 
 
 @pytest.mark.parametrize("width", [4, 8])
 def test_one_far_link_in_eight_shows_that_a_list_does_not_stay_near(width: int) -> None:
     runs = shuffled(300_000, width, 1 / math.log(300_000, 8), 1.0)  # of eight nodes each
-    assert not reach(runs)
-    assert not stay_near(runs)
+    assert not stay_near(runs, BEYOND)
     for near in (shuffled(300_000, width, 1.2, 1.0), shuffled(300_000, width, 0.0, 0.5)):
-        assert stay_near(near)
+        assert stay_near(near, BEYOND)
+    assert stay_near(shuffled(300_000, width, 1.2, 1.0), NEAR)
+    assert not stay_near(shuffled(300_000, width, 0.0, 0.5), NEAR)
 
 
 def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +349,7 @@ def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(library, "predictions", noted)
     monkeypatch.setattr(Library, "best", None)
     monkeypatch.setattr(functions, "GLANCED", 0)
-    monkeypatch.setattr(functions, "WALKED_BYTES", 0)
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: False)
     for times in range(1, 3):
         modelled(
             library, {"serial": {"n * span": 1e-9}, "fast, 1 stream": {"n": 15e-9}, "fast, 2 streams": {"n": 9e-9}}

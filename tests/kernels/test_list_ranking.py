@@ -254,8 +254,8 @@ def test_auto_is_serial_then_fast_then_fast_on_all_streams(two: smp.Machine, mon
         return rank_here(nodes, from_tail)
 
     monkeypatch.setattr(functions, "rank_fast", rank_fast)
-    monkeypatch.setattr(functions, "reach", lambda nodes: 16.0)
-    monkeypatch.setattr(functions, "WALKED_BYTES", 0)
+    monkeypatch.setattr(functions, "go_far", lambda nodes: True)
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: False)
     for name, nodes in (("WORTH_SUBLISTS", 50), ("GLANCED", 55), ("WORTH_STREAMS", 60)):
         monkeypatch.setattr(functions, name, nodes)
     for n in (49, 50, 59, 60):

@@ -175,7 +175,7 @@ def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: p
     monkeypatch.setattr(Library, "remembered", asks)
     monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)  # else sort asks from `worth_moving` on
     monkeypatch.setattr(ranking, "GLANCED", 0)  # else a glance decides
-    monkeypatch.setattr(ranking, "WALKED_BYTES", 0)  # else lists whose links stay near are walked
+    monkeypatch.setattr(ranking, "_has_two_cpus", lambda: False)  # else lists whose links stay near are walked
 
     def guarded(library: Library) -> Library:
         library.models, library.worth = {"some": None}, worth  # type: ignore[dict-item]

@@ -33,7 +33,7 @@ from ..in_process import check_threads, opened, side_by_side, streams_for
 from .fast import rank_fast
 from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .sampling import reach, stay_near
+from .sampling import BEYOND, NEAR, go_far, stay_near
 from .scan import scan_ranked
 from .serial import rank_here
 
@@ -41,8 +41,8 @@ _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
 GLANCED = 200_000
 """Number of nodes below which a glance decides, and no models are asked: that takes about as long as they may save."""
-WALKED_BYTES = 5 << 19
-"""Bytes of longer lists below which they are walked on two CPUs if no link of 64 goes far: "fast" is slower there."""
+NEARBY_BYTES = 5 << 19
+"""Bytes of nodes below which links within 32 KiB are near on two CPUs; in longer lists those within a kilobyte are."""
 
 
 def rank_list(
@@ -67,15 +67,16 @@ def rank_list(
 "wyllie-streams", "reid-miller-streams"}
         "fast" and "serial" run in the calling process, on its own memory.  "fast" uses as many streams as the machine
         has processors, but only one stream below 400,000 nodes.  "auto" is "serial" below 20,000 nodes, and below
-        1,000,000 if most of a few links stay within 32 KiB; otherwise it is "fast".  "program" is "helman-jaja".  The
-        other names are SPMD programs, which run on the machine.
+        1,000,000 if nearly all of 32 links stay within 32 KiB, or most of them in lists of less than 512 KiB.
+        Otherwise it is "fast".  "program" is "helman-jaja".  The other names are SPMD programs, which run on the
+        machine.
 
         After ``python -m smp.microbench --calibrate``, models of this computer choose instead, from 200,000 nodes on.
         They go by the number of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted
         fastest of "serial", "fast" on one stream, and "fast" on all streams, if there are as many nodes as the
-        calibration determines.  Asking the models takes 10 to 200 us, so with fewer nodes "auto" is "fast" on one
-        stream, or "serial" if most of a few links stay within 32 KiB.  On computers of one or two CPUs, it is also
-        "serial" below 2.5 MiB of nodes if all of 64 links do.
+        calibration determines.  Asking the models takes 10 to 200 us, so with fewer nodes the rule above decides, and
+        "fast" has one stream.  On computers of one or two CPUs, "auto" is also "serial" below 1,000,000 nodes if all of
+        64 links stay within 1 KiB, or within 32 KiB below 2.5 MiB of nodes.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
@@ -212,15 +213,15 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
     n = len(nodes)
     if algorithm == "auto" and n >= WORTH_SUBLISTS:
         if n < GLANCED:
-            return rank_fast(nodes, 1, from_tail) if reach(nodes) else rank_here(nodes, from_tail)
-        if nodes.nbytes < WALKED_BYTES and _has_two_cpus() and stay_near(nodes):
-            return rank_here(nodes, from_tail)
+            return rank_fast(nodes, 1, from_tail) if go_far(nodes) else rank_here(nodes, from_tail)
+        if n < WORTH_FAST and _has_two_cpus() and stay_near(nodes, BEYOND if nodes.nbytes < NEARBY_BYTES else NEAR):
+            return rank_here(nodes, from_tail)  # "fast" on two streams is slower
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
         if library.models and n >= library.worth:
             ranks: Nodes = libraries.by_models(library, nodes, from_tail)
             return ranks
-        if (library.models or n < WORTH_FAST) and not reach(nodes):
+        if (library.models or n < WORTH_FAST) and not go_far(nodes):
             return rank_here(nodes, from_tail)
         if library.models:
             return rank_fast(nodes, 1, from_tail)

@@ -20,8 +20,8 @@ NEAR = 10
 """Doublings of a byte from which a link is far: 1 KiB."""
 FEWEST, MOST, NODES_A_SAMPLE = 64, 512, 2048
 """Links in a sample: at least 64, at most 512, and between these one for every 2048 nodes."""
-GLANCE, BEYOND = 16, 15
-"""Links of a glance, and the doublings of a byte from which they leave the nearest cache."""
+GLANCE, BEYOND, SHORT_WAITS = 32, 15, 1 << 19
+"""Links of a glance, the doublings of a byte from which they leave the nearest cache, and bytes of the next one."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # golden section of 2^64: its multiples lie evenly and fit no stride
 _MUCH = 1e200  # a product of jumps up to this can take one more; a logarithm takes longer than looking at a link
 
@@ -43,27 +43,22 @@ def far_jumps(successor: Nodes, samples: int, near: int) -> tuple[int, float]:
     return far, doublings + np.log2(product)
 
 
-def reach(successor: Nodes) -> float:
-    """Return how far a few links go, or 0 if they mostly stay in the nearest cache, where following them is no wait.
+def go_far(successor: Nodes) -> bool:
+    """Return True if enough of a few links leave the nearest cache that following them one by one is slow.
 
+    An eighth is enough, and three eighths in a list that fits into most second-level caches, where a wait is short.
     Takes about a microsecond, and more if the list is in no cache.
-
-    Returns
-    -------
-    float
-        The span of `locality`, if most of the links go far and this is at least `BEYOND`; else 0.
     """
-    far, doublings = far_jumps(successor, GLANCE, (1 << NEAR) // successor.itemsize)
-    span = doublings / far + np.log2(successor.itemsize) if 2 * far > GLANCE else 0.0
-    return float(span) if span >= BEYOND else 0.0
+    far, _ = far_jumps(successor, GLANCE, (1 << BEYOND) // successor.itemsize)
+    return bool(8 * far >= (3 if successor.nbytes < SHORT_WAITS else 1) * GLANCE)
 
 
-def stay_near(successor: Nodes) -> bool:
-    """Return True if all of `FEWEST` links stay in the nearest cache.
+def stay_near(successor: Nodes, doublings: int) -> bool:
+    """Return True if all of `FEWEST` links go less far than ``doublings`` of a byte.
 
     If one link in thirty goes farther, this is seen in 9 of 10 lists.
     """
-    return bool(far_jumps(successor, FEWEST, (1 << BEYOND) // successor.itemsize)[0] == 0)
+    return bool(far_jumps(successor, FEWEST, (1 << doublings) // successor.itemsize)[0] == 0)
 
 
 def locality(successor: Nodes) -> tuple[float, float]:
