@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -200,18 +201,19 @@ def made():
     return tripled_twice
 '''
 
-def program(proc, loop):
-    assert "lonely" not in sys.modules
+def program(proc, loop, name):
+    assert name not in sys.modules
     try:
         loop(-1)
     except ValueError as error:
         return loop(2), str(error)
 
 if __name__ == "__main__":
-    sys.modules["lonely"] = lonely = types.ModuleType("lonely")
+    name = sys.argv[1]
+    sys.modules[name] = lonely = types.ModuleType(name)
     exec(SOURCE, lonely.__dict__)
-    with smp.host(2) as machine:
-        print(machine.run(program, lonely.made()).results)
+    with smp.host(1) as machine:
+        print(machine.run(program, lonely.made(), name).results)
 """
 
 
@@ -234,17 +236,22 @@ def test_primitives_that_python_calls_are_kept(script: Script, tmp_path: Path) -
     assert made() == first, "they are loaded, not compiled again"
 
 
-def test_a_loop_of_a_module_that_processors_cannot_import_is_kept(script: Script, tmp_path: Path) -> None:
+def test_a_loop_of_a_module_that_processors_cannot_import_is_kept(script: Script) -> None:
     """Numba would look for the globals of the loop, and of one that it calls, in that module."""
+    name, folder = f"lonely_{uuid.uuid4().hex}", code_folder.cache_folder()
 
     def made() -> dict[str, int]:
-        process = script(LONELY, SMP_CACHE_DIR=str(tmp_path))
-        assert process.communicate(timeout=60) == (f"{[(18, 'less than 0')] * 2}\n", "")
-        return {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("lonely*.code")}
+        process = script(LONELY, name)
+        assert process.communicate(timeout=60) == ("[(18, 'less than 0')]\n", "")
+        return {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in folder.glob(f"{name}*.code")}
 
-    first = made()
-    assert list(first) == ["lonely.made.<locals>.tripled_twice"]
-    assert made() == first, "it is loaded, not compiled again"
+    try:
+        first = made()
+        assert list(first) == [f"{name}.made.<locals>.tripled_twice"]
+        assert made() == first, "it is loaded, not compiled again"
+    finally:
+        for path in folder.glob(f"{name}*.code"):
+            path.unlink()
 
 
 def test_versions_of_one_loop_are_kept_together(script: Script, tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ def rank_list(
     smp.errors.InvalidList: not a linked list: node 1 lies on a cycle, which never reaches the tail 2
     """
     nodes = _checked(successor)
+    if algorithm == "auto" and threads is None and len(nodes) < WORTH_SUBLISTS:
+        return rank_here(nodes, from_tail)  # at once, because further calls take as long as a hundred nodes
     if _runs_here(algorithm, len(nodes), threads):
         return _ranked_here(algorithm, nodes, machine, from_tail, threads)
     with opened(machine) as chosen:
