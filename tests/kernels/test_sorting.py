@@ -186,6 +186,19 @@ def test_a_key_out_of_range_is_found_before_anything_is_written(stray: int) -> N
     np.testing.assert_array_equal(out, np.sort(keys))
 
 
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_keys_at_the_other_end_of_a_type_are_out_of_range(dtype: np.dtype[Any]) -> None:
+    """Their places wrap round, to the one that follows the last."""
+    limits = np.iinfo(dtype)
+    for lowest, stray in ((int(limits.min), limits.max), (int(limits.max) - 999, limits.min)):
+        keys = np.full(3000, lowest, dtype)
+        out = np.full(3000, 7, dtype)
+        assert sort_by_counting(keys, lowest, 1000, out, 1)
+        keys[1234], out[:] = stray, 7
+        assert not sort_by_counting(keys, lowest, 1000, out, 1)
+        assert (out == 7).all()
+
+
 def test_lists_and_empty_arrays_are_sorted() -> None:
     assert sort([3, 1, 2]).tolist() == [1, 2, 3]
     assert argsort([3, 1, 2]).tolist() == [1, 2, 0]

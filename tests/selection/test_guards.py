@@ -155,7 +155,7 @@ def test_the_kernels_have_guards_with_defaults() -> None:
     ]
     guard = lists.rankings.__wrapped__(2).guard
     assert guard is not None
-    assert guard.default == lists.WORTH_CHOOSING
+    assert guard.default == lists.GLANCED
     relaxed = grids.relaxations.__wrapped__("float64", 2).guard
     assert relaxed is not None
     assert (relaxed.size, relaxed.default) == ("rows * columns * iterations", grids.WORTH_CHOOSING)

@@ -23,15 +23,13 @@ from smp.selection.library import Library, typical
 from ..in_process import streams_for
 from . import terms
 from .fast import rank_fast
-from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
+from .forms import FORMS, GLANCED, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
 from .sampling import BEYOND, NEAR, locality
 from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
 """Numbers of nodes of the measured lists; on longer ones, the serial loop would take most of a calibration."""
-WORTH_CHOOSING = 200_000
-"""Number of nodes from which models are asked if a calibration has not determined it."""
 LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.2 x 5 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 FARTHEST = 27
@@ -58,7 +56,7 @@ def rankings(streams: int) -> Library:
         rule=rule,
         points=115,
         loops={"n": HERE, **LISTS},
-        guard=Guard("n", WORTH_CHOOSING, "serial"),
+        guard=Guard("n", GLANCED, "serial"),
     )
     library.add(
         Implementation("serial", rank_here, [*terms.SIZES, *terms.WAITS]),

@@ -20,6 +20,8 @@ from .terms import MISSES_SHARED, ROUNDS, SIZES, WAITS
 
 WORTH_SUBLISTS = 20_000
 """Number of nodes from which "auto" may be the fast form; the serial loop finds shorter lists in the nearest caches."""
+GLANCED = 200_000
+"""Number of nodes below which a glance decides, and no models are asked: that takes about as long as they may save."""
 WORTH_STREAMS, WORTH_FAST = 400_000, 1_000_000
 """Numbers of nodes from which the fast form uses all streams by rule, because with fewer they wait for one another's
 caches; and from which it is taken for lists in any order."""

@@ -31,7 +31,7 @@ from smp._runtime.program.processor import share
 
 from ..in_process import check_threads, opened, side_by_side, streams_for
 from .fast import rank_fast
-from .forms import FORMS, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
+from .forms import FORMS, GLANCED, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
 from .sampling import BEYOND, NEAR, go_far, stay_near
 from .scan import scan_ranked
@@ -39,8 +39,6 @@ from .serial import rank_here
 
 _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
-GLANCED = 200_000
-"""Number of nodes below which a glance decides, and no models are asked: that takes about as long as they may save."""
 NEARBY_BYTES = 5 << 19
 """Bytes of nodes below which links within 32 KiB are near on two CPUs; in longer lists those within a kilobyte are."""
 

@@ -59,7 +59,7 @@ class Kept(NullCache):  # type: ignore[misc]
         data = kept_code.read(self._path)
         try:
             return data and CompileResultCacheImpl.rebuild(None, target_context, _Loading(data, self._function).load())
-        except Exception:  # can be anything: rebuilding imports modules of functions that the loop calls
+        except Exception:  # can be anything: the types in a signature are unpickled, too
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -78,8 +78,8 @@ class Kept(NullCache):  # type: ignore[misc]
 class _Loading(pickle.Unpickler):
     """The way back from bytes, without imports of the modules in which loops are defined.
 
-    Numba imports the module of each function for its globals, which are no more than a label of compiled code. This
-    process may not be able to: the function was perhaps sent to it by value.
+    Numba imports the module of each function for its globals, which compiled code does not use. This process cannot
+    import a module of functions that were sent to it by value.
     """
 
     def __init__(self, data: bytes, function: Callable[..., Any]) -> None:
