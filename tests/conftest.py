@@ -45,6 +45,11 @@ else:
     BYTECODE = ""  # in the usual places, or where the first of several processes of this run has it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell that runs the tests in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests send it, and wait for its effect
+launcher._CODE = launcher._CODE.replace(
+    "worker.prepare()", "worker.prepare(); import hypothesis, pytest; forkserver.LINGER = 300.0"
+)
+"""Fork servers of the tests wait longer for the next machine, and import what the modules of tests do, so that not
+every processor whose program is in such a module has to import it."""
 os.environ["COLUMNS"] = "100"
 """The width of printed tables, which would otherwise depend on the terminal and on the number of test processes."""
 

@@ -22,10 +22,11 @@ ROOT = Path("/")
 def read(path: Path) -> str | None:
     """Return a file's text without surrounding blanks, or None if it is empty or cannot be read."""
     try:
-        # strings from the firmware end in a zero byte
-        return path.read_text(errors="replace").strip("\0 \t\n") or None
+        with open(path, "rb", buffering=0) as file:  # a new array reads a dozen files: without buffers in half the time
+            text = file.read().decode(errors="replace")
     except OSError:
         return None
+    return text.strip("\0 \t\n") or None  # strings from the firmware end in a zero byte
 
 
 def number(path: Path) -> int | None:
@@ -122,9 +123,9 @@ def memory(root: Path = ROOT) -> tuple[int | None, int | None]:
     total, available = fields.get("MemTotal"), fields.get("MemAvailable")
     for folder in groups("memory", root):
         limit = number(folder / "memory.max") or number(folder / "memory.limit_in_bytes")
-        used = number(folder / "memory.current") or number(folder / "memory.usage_in_bytes") or 0
-        used -= _page_cache(folder)
         if limit is not None and total is not None and limit < total:
+            used = number(folder / "memory.current") or number(folder / "memory.usage_in_bytes") or 0
+            used -= _page_cache(folder)
             total = limit
             available = max(0, min(limit - used, limit if available is None else available))
     return total, available
@@ -133,20 +134,17 @@ def memory(root: Path = ROOT) -> tuple[int | None, int | None]:
 def available_memory(root: Path = ROOT) -> int:
     """Return the bytes that can still be allocated without swapping or being killed at a control group's limit."""
     available = memory(root)[1]
-    return _pages("available", "SC_AVPHYS_PAGES") if available is None else available
+    if available is not None:
+        return available
+    try:
+        return int(psutil.virtual_memory().available)
+    except OSError:  # there is no /proc
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def physical_memory() -> int:
     """Return the bytes of the computer's memory."""
-    return _pages("total", "SC_PHYS_PAGES")
-
-
-def _pages(field: str, name: str) -> int:
-    """Return an amount of memory as psutil reports it or, where it finds no ``/proc``, as the C library does."""
-    try:
-        return int(getattr(psutil.virtual_memory(), field))
-    except OSError:
-        return os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _page_cache(folder: Path) -> int:

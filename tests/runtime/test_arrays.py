@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -197,6 +198,33 @@ def test_the_error_reports_the_memory_that_is_left(pair: smp.Machine) -> None:
     del held, caught
     gc.collect()
     pair._processors.allocate(left // 5 * 3)
+
+
+def test_small_blocks_are_allocated_without_a_look_at_the_memory_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, now, looks = 64 * PAGE, 0.0, 0
+
+    def available() -> int:
+        nonlocal looks
+        looks += 1
+        return left
+
+    monkeypatch.setattr(_segments, "available_memory", available)
+    monkeypatch.setattr(_segments, "time", SimpleNamespace(monotonic=lambda: now))
+    segment = Segment()
+    held = [segment.allocate(1)]  # then 63 pages are left, a part of which is less than a page
+    left = 64 * 3 * PAGE
+    held += [segment.allocate(1) for _ in range(3)]  # the first one looks, and two more are granted
+    assert looks == 2
+    left = 0
+    with pytest.raises(OutOfSharedMemory, match="0 bytes are left"):
+        segment.allocate(1)
+    left = 64 * 100 * PAGE
+    held.append(segment.allocate(1))
+    left, now = 0, 2 * _segments.MOMENT
+    with pytest.raises(OutOfSharedMemory, match="0 bytes are left"):
+        segment.allocate(1)
+    assert looks == 5
+    assert len(segment.blocks()) == len(held)
 
 
 def computer(root: Path, groups: str, **files: str) -> Path:

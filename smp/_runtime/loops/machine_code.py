@@ -72,8 +72,10 @@ def dispatcher(function: Callable[..., Any], stepped: bool = False) -> Any:
     """
     from numba import njit
 
+    from .with_numba.callees import LoopCompiler
+
     copy = copy_of(function)
-    made = njit(nogil=not stepped)(copy)
+    made = njit(nogil=not stepped, pipeline_class=LoopCompiler)(copy)
     if stepped:
         from .stepped.library import SteppedCompiler
 
@@ -137,6 +139,8 @@ def object_code(function: Callable[..., Any], arguments: int, of_python: bool = 
     import llvmlite.binding as llvm
     from numba.core import compiler, registry, types
 
+    from .with_numba.callees import CalleeCompiler
+
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.nrt = True
@@ -150,6 +154,7 @@ def object_code(function: Callable[..., Any], arguments: int, of_python: bool = 
         types.int64,
         flags,
         {},
+        pipeline_class=CalleeCompiler,
     )
     names = [f"i64 %a{k}" for k in range(arguments)]
     inner = compiled.fndesc.llvm_func_name
@@ -172,7 +177,8 @@ define i64 @"{function.__name__}"({", ".join(names)}) {{
         if not defined.is_declaration and defined.name not in exported:
             defined.linkage = "internal"
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-    passes.getModulePassManager().run(module, passes)  # inlines functions, then drops those that are not called
+    for _ in range(2):  # the first time makes functions small; the second time inlines those, and halves a hand-off
+        passes.getModulePassManager().run(module, passes)
     if form is Form.STEPPED:
         lines = [line for line in str(module).split("\n") if not line.startswith(f"declare i64 @{function.__name__}.")]
         entry = landing(function.__name__, ["i64"] * arguments, "i64", "0")

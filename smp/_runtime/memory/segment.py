@@ -24,6 +24,7 @@ import io
 import mmap
 import os
 import threading
+import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 PAGE = mmap.PAGESIZE
+MOMENT = 0.1
+"""Seconds for which a look at the memory that is left holds, because it takes as long as making twenty small arrays."""
+SHARE = 64
+"""Blocks of together one such part of the memory that was left are allocated without another look."""
 
 attached: dict[int, weakref.ref[Segment]] = {}
 """The segments that this process maps, by the inode of their memfd, which is the same in every process."""
@@ -104,6 +109,7 @@ class Segment:
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
         self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks: a Ctrl-C during a callback would be lost
         self.allocations = self._taken = 0
+        self._granted, self._until = 0, 0.0  # bytes that are left for sure, and until when
         self._lock = threading.Lock()
         self._returned: collections.deque[tuple[int, int]] = collections.deque()
         for inode in [inode for inode, other in attached.items() if other() is None]:
@@ -153,14 +159,10 @@ class Segment:
         align = HUGE if length >= HUGE else PAGE
         with self._lock:
             self._take_back()
-            left = self._left()
-            if length > left:
-                limited = "" if address_space() is None else ", or raise the limit on address space (ulimit -v)"
-                raise OutOfSharedMemory(
-                    f"{what} of {nbytes:,} bytes does not fit: {left:,} bytes are left, and this machine's arrays "
-                    f"hold {self._taken:,}; free some arrays, or use smaller ones{limited}"
-                )
+            if length > self._granted or time.monotonic() > self._until:
+                self._grant(length, f"{what} of {nbytes:,} bytes")
             start = self._run_of(length, align)
+            self._granted -= length
             block = Block(self, start, nbytes)
             self._taken += length
             self.allocations += 1
@@ -168,6 +170,17 @@ class Segment:
             weakref.finalize(block, self._give_back, start, length).atexit = False
         self.ask_for_huge_pages(start, length)
         return block
+
+    def _grant(self, length: int, what: str) -> None:
+        """Look whether a block fits into the memory that is left, and grant a small part of the rest to later ones."""
+        left = self._left()
+        if length > left:
+            limited = "" if address_space() is None else ", or raise the limit on address space (ulimit -v)"
+            raise OutOfSharedMemory(
+                f"{what} does not fit: {left:,} bytes are left, and this machine's arrays hold {self._taken:,}; "
+                f"free some arrays, or use smaller ones{limited}"
+            )
+        self._granted, self._until = length + (left - length) // SHARE, time.monotonic() + MOMENT
 
     def _left(self) -> int:
         """Return the number of bytes that can still be allocated."""

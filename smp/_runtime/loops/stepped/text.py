@@ -49,6 +49,7 @@ _RMW = re.compile(r"(%\S+) = atomicrmw (?:volatile )?(\w+) ptr (.+), (i\d+) (\S+
 _CMPXCHG = re.compile(r"(%\S+) = cmpxchg (?:weak )?ptr (.+), (i\d+) \S+, i\d+ \S+ seq_cst seq_cst, ")
 _PAUSES = re.compile(r"call void @llvm\.(?:x86\.sse2\.pause\(|aarch64\.hint\(i32 1)")
 _SYSCALL = re.compile(r"^( *)(?:(%\S+) = )?(?:tail |notail )?call i64 @syscall\((.*)\)")
+_ATTRIBUTES = re.compile(r"\b(?:noundef|range\([^)]*\)) ")
 _CLOCK = re.compile(r"^ *(?:%\S+ = )?(?:tail |notail )?call i32 @clock_gettime\(i32 ([^,]+), ptr (?:\w+ )*(%[^)]+)\)")
 _NAME = r'@("[^"]+"|[\w.$-]+)'
 _SHARED = re.compile(rf"^define (?:linkonce_odr|weak_odr|linkonce|weak|internal|private) ([^@]*){_NAME}", re.MULTILINE)
@@ -147,7 +148,7 @@ def _stepped(line: str, number: int) -> list[str]:
         return [f"  %smp.{number}.pause = call i64 @smp_pause()"]
     if found := _CLOCK.search(line):
         return _clock("smp_stamp" if found[1] == str(SINCE_START) else "smp_clock", found[2], number)
-    if (found := _SYSCALL.search(line)) and (words := found[3].split(", "))[0] == f"i64 {FUTEX}":
+    if (found := _SYSCALL.search(line)) and (words := _ATTRIBUTES.sub("", found[3]).split(", "))[0] == f"i64 {FUTEX}":
         result = found[2] or f"%smp.{number}.result"
         if words[2] == "i64 1":
             return [f"  {result} = call i64 @smp_wake({words[1]}, {words[3]})"]
