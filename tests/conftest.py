@@ -1,6 +1,6 @@
 """Fixtures that tests share: machines, and the check that nothing is left behind.
 
-By design, one idle fork server for each start method stays for ten seconds after its last machine (see
+By design, one idle fork server for each start method stays for a while after its last machine (see
 ``smp._runtime.host.forkserver``). One socket to it stays as well, and one thread that waits for it to end. Nothing
 else may stay.
 """
@@ -48,8 +48,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell that runs th
 launcher._CODE = launcher._CODE.replace(
     "worker.prepare()", "worker.prepare(); import hypothesis, pytest; forkserver.LINGER = 300.0"
 )
-"""Fork servers of the tests wait longer for the next machine, and import what the modules of tests do, so that not
-every processor whose program is in such a module has to import it."""
+"""Fork servers of the tests wait five minutes for the next machine instead of ten seconds. They import what the modules
+of tests import, so that a processor whose program is in such a module need not."""
 os.environ["COLUMNS"] = "100"
 """The width of printed tables, which would otherwise depend on the terminal and on the number of test processes."""
 
@@ -65,15 +65,6 @@ def pytest_sessionstart() -> None:
     """Compile the runtime in the first of several processes and its emulation in the second, so that none waits."""
     first = {"gw0": entry_points.core, "gw1": machine_code.entry_points}
     first.get(os.getenv("PYTEST_XDIST_WORKER", ""), lambda: None)()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with tests that need no machine, so that no process waits while another one compiles the runtime.
-
-    The others follow in the order of their files, and the short examples of docstrings come last, so that two processes
-    end at about the same time.
-    """
-    items.sort(key=lambda item: item.path.parent.name not in ("models", "perturb"))
 
 
 def pytest_unconfigure() -> None:

@@ -92,6 +92,15 @@ def test_the_table_and_the_file_have_the_errors_of_both_levels() -> None:
     assert Analysis.from_json(document).scattering == ("swap",)
 
 
+@pytest.mark.filterwarnings("error")
+def test_trials_at_one_level_of_two_factors_may_have_no_scatter() -> None:
+    """They are too few to be estimated by both factors, and no ratio to their scatter exists."""
+    made = fractional("2^3", "swap, push, pop")
+    responses = np.full((2, 8), 50.0)
+    responses[:, (made.levels[:, :2] > 0).all(axis=1)] += [[-1.0, 1.0], [1.0, -1.0]]
+    assert analyse(made, responses).scattering == ("swap",)
+
+
 def test_trials_without_replicates_have_one_scatter() -> None:
     one = analyse(fractional("2^3"), np.random.default_rng(0).normal(10, 1, 8))
     assert not one.scattering

@@ -41,10 +41,9 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 PAGE = mmap.PAGESIZE
-MOMENT = 0.1
-"""Seconds for which a look at the memory that is left holds, because it takes as long as making twenty small arrays."""
-SHARE = 64
-"""Blocks of together one such part of the memory that was left are allocated without another look."""
+MOMENT, PART = 0.1, 64
+"""For so many seconds after a look at the memory that is left, blocks that take together at most this part of it, a
+64th, are allocated without another look, which takes as long as making twenty small arrays."""
 
 attached: dict[int, weakref.ref[Segment]] = {}
 """The segments that this process maps, by the inode of their memfd, which is the same in every process."""
@@ -180,7 +179,7 @@ class Segment:
                 f"{what} does not fit: {left:,} bytes are left, and this machine's arrays hold {self._taken:,}; "
                 f"free some arrays, or use smaller ones{limited}"
             )
-        self._granted, self._until = length + (left - length) // SHARE, time.monotonic() + MOMENT
+        self._granted, self._until = length + (left - length) // PART, time.monotonic() + MOMENT
 
     def _left(self) -> int:
         """Return the number of bytes that can still be allocated."""

@@ -62,7 +62,7 @@ def noise_of(design: Design, responses: FloatArray, block: IntArray) -> Noise:
     by = tuple(differing)
     fit = differing[by[0]] if len(by) == 1 else _fitted(responses, block, _groups(design, by))
     if len(by) > 1 and fit.freedom.min() < _FEWEST:  # one factor makes two groups; take the one that matters most
-        by = (max(by, key=lambda name: float(np.abs(np.diff(np.log(differing[name].variances)))[0])),)
+        by = (min(by, key=lambda name: float(np.divide(*sorted(differing[name].variances)))),)
         fit = differing[by[0]]
     shares = np.bincount(fit.of) * fit.variances
     total, uneven = float(shares.sum()), float((shares**2 / fit.freedom).sum())

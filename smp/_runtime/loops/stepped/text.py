@@ -49,7 +49,7 @@ _RMW = re.compile(r"(%\S+) = atomicrmw (?:volatile )?(\w+) ptr (.+), (i\d+) (\S+
 _CMPXCHG = re.compile(r"(%\S+) = cmpxchg (?:weak )?ptr (.+), (i\d+) \S+, i\d+ \S+ seq_cst seq_cst, ")
 _PAUSES = re.compile(r"call void @llvm\.(?:x86\.sse2\.pause\(|aarch64\.hint\(i32 1)")
 _SYSCALL = re.compile(r"^( *)(?:(%\S+) = )?(?:tail |notail )?call i64 @syscall\((.*)\)")
-_ATTRIBUTES = re.compile(r"\b(?:noundef|range\([^)]*\)) ")
+_ATTRIBUTES = re.compile(r"\b(?:noundef|range\([^)]*\)) ")  # what LLVM knows about an argument
 _CLOCK = re.compile(r"^ *(?:%\S+ = )?(?:tail |notail )?call i32 @clock_gettime\(i32 ([^,]+), ptr (?:\w+ )*(%[^)]+)\)")
 _NAME = r'@("[^"]+"|[\w.$-]+)'
 _SHARED = re.compile(rf"^define (?:linkonce_odr|weak_odr|linkonce|weak|internal|private) ([^@]*){_NAME}", re.MULTILINE)
