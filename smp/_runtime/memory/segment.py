@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 PAGE = mmap.PAGESIZE
 MOMENT, PART = 0.1, 64
-"""For so many seconds after a look at the memory that is left, blocks that take together at most this part of it, a
-64th, are allocated without another look, which takes as long as making twenty small arrays."""
+"""Seconds after a look at the memory that is left in which blocks of together one part in 64 of it are allocated
+without another look. A look takes as long as making twenty small arrays."""
 
 attached: dict[int, weakref.ref[Segment]] = {}
 """The segments that this process maps, by the inode of their memfd, which is the same in every process."""
