@@ -22,7 +22,9 @@ ROOT = Path("/")
 def read(path: Path) -> str | None:
     """Return a file's text without surrounding blanks, or None if it is empty or cannot be read."""
     try:
-        with open(path, "rb", buffering=0) as file:  # in half the time: a machine that opens reads some thirty files
+        with open(
+            path, "rb", buffering=0
+        ) as file:  # no buffers, half the time: a machine that opens reads thirty files
             text = file.read().decode(errors="replace")
     except OSError:
         return None

@@ -177,7 +177,7 @@ define i64 @"{function.__name__}"({", ".join(names)}) {{
         if not defined.is_declaration and defined.name not in exported:
             defined.linkage = "internal"
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-    for _ in range(2):  # the first time makes functions small; the second time inlines those, and halves a hand-off
+    for _ in range(2):  # inlines functions and drops those that nothing calls; once more those that have become small
         passes.getModulePassManager().run(module, passes)
     if form is Form.STEPPED:
         lines = [line for line in str(module).split("\n") if not line.startswith(f"declare i64 @{function.__name__}.")]

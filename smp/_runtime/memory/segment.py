@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 PAGE = mmap.PAGESIZE
-MOMENT, PART = 0.1, 64
-"""Seconds after a look at the memory that is left in which blocks of together one part in 64 of it are allocated
-without another look. A look takes as long as making twenty small arrays."""
+MOMENT = 0.1
+"""Seconds for which a look at the memory that is left holds. A look takes as long as making twenty small arrays."""
+PART = 64
+"""Until then, small blocks get one such part of what was left without another look."""
 
 attached: dict[int, weakref.ref[Segment]] = {}
 """The segments that this process maps, by the inode of their memfd, which is the same in every process."""
@@ -108,7 +109,7 @@ class Segment:
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
         self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks: a Ctrl-C during a callback would be lost
         self.allocations = self._taken = 0
-        self._granted, self._until = 0, 0.0  # bytes that are left for sure, and until when
+        self._granted, self._until = 0, 0.0  # bytes that may be allocated without a look, and until when
         self._lock = threading.Lock()
         self._returned: collections.deque[tuple[int, int]] = collections.deque()
         for inode in [inode for inode, other in attached.items() if other() is None]:
