@@ -2,6 +2,9 @@
 
 calibration-<fingerprint>.json              {"libraries": {"sort[int64, 2 streams]": models, ...}}
 calibration-<fingerprint>-set-aside.json    the same of models that are not used: of two calibrations, the worse one
+
+The models of a library have a digest of the code that they were measured with (see `code_of`).  Once that code has
+changed, they are no longer used for choices, until a calibration has compared them with new ones.
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from .._computer.data import data_folder, fingerprint, write
+from .._runtime.loops.package_code import digest_of
 from ..errors import ModelError
 from ..models.fit.model import Model
 from .library import Library
 from .suite import Suite
 
 FORMAT, VERSION = "smp-calibration", 1
-REDO = "python -m smp.microbench --calibrate makes one"
+CALIBRATE = "python -m smp.microbench --calibrate"
+REDO = f"{CALIBRATE} makes one"
 
 
 class CalibrationWarning(UserWarning):
@@ -44,7 +49,8 @@ def kept_models(of: Library | Suite) -> dict[str, Model] | None:
     Raises
     ------
     ModelError
-        If they cannot be read, or belong to an earlier form of the library or suite.
+        If they cannot be read, or belong to an earlier form of the library or suite. Models that were measured with
+        other code are returned, because they may still be the better ones.
     """
     found = _kept(kept_at()).get(of.name)
     if found is None:
@@ -56,34 +62,56 @@ def kept_models(of: Library | Suite) -> dict[str, Model] | None:
     return models
 
 
+def code_of(library: Library) -> str:
+    """Return a digest of the code that runs in calls of a library's implementations: of the packages they are in."""
+    called = [each.function for each in library.implementations.values()]
+    functions = [each.func if isinstance(each, functools.partial) else each for each in called]
+    packages = {function.__module__.rpartition(".")[0] for function in functions}
+    return " ".join(map(digest_of, sorted(packages)))
+
+
 def recalled(library: Library) -> Library:
     """Give a library the models that are kept for it, if there are any, and return it.
 
     Warns
     -----
     CalibrationWarning
-        If the models cannot be read, or belong to an earlier form of the library. The library then has no models.
+        If the models cannot be read, belong to an earlier form of the library, or were measured with other code. The
+        library then has no models.
     """
+    kernel = library.name.partition("[")[0]  # so that Python shows the warning once for all types of data
     try:
         found = _kept(kept_at()).get(library.name)
         if found is not None:
+            if found.get("code") != code_of(library):
+                raise ModelError(
+                    f"the models of {kernel} were measured before its implementations, Python, NumPy or Numba changed, "
+                    f"so that they may be wrong: {CALIBRATE} measures them again"
+                )
             library.use_json(found)
     except ModelError as error:
-        warnings.warn(f"{error}; until then {library.name} chooses by its rule", CalibrationWarning, stacklevel=2)
+        warnings.warn(f"{error}; until then {kernel} chooses by its rule", CalibrationWarning, stacklevel=2)
     return library
 
 
 def document(libraries: Iterable[Library]) -> dict[str, Any]:
     """Return the models of libraries as JSON, in the form in which they are kept."""
-    made = {library.name: library.to_json() for library in libraries if library.models}
+    made = {library.name: entry(library) for library in libraries if library.models}
     return {"format": FORMAT, "version": VERSION, "libraries": made}
+
+
+def entry(of: Library | Suite, samples: bool = False) -> dict[str, Any]:
+    """Return the models of a library or suite as JSON, those of a library with the digest of the code they are of."""
+    code = {"code": code_of(of)} if isinstance(of, Library) else {}
+    return of.to_json(samples) | code
 
 
 def keep(data: Mapping[str, Any]) -> Path:
     """Keep a document's models, without samples, in place of those of the same libraries, and return the file's path.
 
     Models whose verdict in the document is that the earlier ones are kept are set aside, and so are earlier models that
-    are replaced.  A library that has already recalled its models goes on with them; later programs find the new ones.
+    are replaced.  Earlier models that are kept were compared with today's code, so they get its digest.  A library that
+    has already recalled its models goes on with them; later programs find the new ones.
     """
     file, other = kept_at(), set_aside_at()
     used, aside = _or_none(file), _or_none(other)
@@ -93,6 +121,8 @@ def keep(data: Mapping[str, Any]) -> Path:
         bare = json.loads(json.dumps(bare))  # as it will be read again
         if data.get("verdicts", {}).get(name, {}).get("kept") == "earlier":
             aside[name] = bare
+            if name in used and "code" in bare:
+                used[name] = {**used[name], "code": bare["code"]}
         else:
             if used.get(name, bare) != bare:
                 aside[name] = used[name]

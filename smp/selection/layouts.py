@@ -26,13 +26,14 @@ class GuardLayout(Record):
 
 
 class LibraryLayout(Record):
-    """The models of a library, by the names of the implementations; earlier files lack the guard."""
+    """The models of a library, by the names of the implementations; earlier files lack the guard and the code."""
 
     format: Literal["smp-library"]
     version: Literal[1]
     name: str
     models: dict[str, LibraryModel]
     guard: GuardLayout | None = None
+    code: str | None = None
 
 
 class SuiteLayout(Record):

@@ -1,6 +1,7 @@
 """A transpose chooses its schedule by models.  The models are made up, so that no test depends on measured times."""
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,19 @@ def test_models_that_are_kept_are_found_again() -> None:
     library_for.cache_clear()
     assert transpose_schedule(100, 2) == {"schedule": "interleaved"}
     assert transpose_schedule(100, 4) == {}
+
+
+def test_models_of_other_code_do_not_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(2, {"interleaved": {"1": 1.0}})
+    kept.keep(kept.document([library_for(2)]))
+    monkeypatch.setattr(kept, "code_of", lambda library: "edited")
+    library_for.cache_clear()
+    with pytest.warns(kept.CalibrationWarning, match=r"the models of transpose were .*; until then transpose chooses"):
+        assert transpose_schedule(100, 2) == {}
+    library_for.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a calibration does not ask for a calibration
+        assert kernels.libraries(["transpose"])
 
 
 def test_the_command_calibrates_the_libraries_for_powers_of_two_and_all_processors() -> None:

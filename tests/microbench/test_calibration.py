@@ -115,7 +115,10 @@ def test_models_of_other_kernels_are_kept(tmp_path: Path) -> None:
     assert all(kept.recalled(made_up(f"toy {kernel}")).models for kernel in ("sort", "lists"))
 
 
-def test_models_that_do_not_fit_the_library_are_reported_and_ignored(tmp_path: Path) -> None:
+def test_models_that_do_not_fit_the_library_are_reported_and_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "code_of", lambda library: "not edited")
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
     made.save()
@@ -307,6 +310,33 @@ def test_models_that_are_not_compared_yet_are_not_kept(tmp_path: Path, monkeypat
     third.measure(quiet)
     assert third.data["verdicts"]["toy sort"]["kept"] in ("new", "earlier")
     assert len(CALLS) < calls + 2 * 7 * 20 + 1, "only the fresh points are measured"
+
+
+@pytest.mark.parametrize("noise", [0.01, 8.0])
+def test_models_of_other_code_are_not_used_until_they_are_compared_with_new_ones(
+    noise: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calibrated(tmp_path / "a", monkeypatch, 0.01, seed=1)
+    monkeypatch.setattr(kept, "code_of", lambda library: "edited")
+    with pytest.warns(kept.CalibrationWarning, match="of toy sort were measured before its implementations.*its rule"):
+        assert not kept.recalled(made_up("toy sort")).models
+    new = calibrated(tmp_path / "b", monkeypatch, noise, seed=2)
+    if noise > 1:
+        assert new.data["verdicts"]["toy sort"]["kept"] == "earlier", "they are the better ones with this code as well"
+    used = kept.recalled(made_up("toy sort")).models
+    assert used["first"].predict(10_000, 8) == pytest.approx(1e-6 + 1e-9 * 10_000, rel=0.03)
+
+
+def test_an_interrupted_calibration_begins_again_if_the_code_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = calibration.Calibration(["sort"], tmp_path, seed=1)
+    first.measure(quiet)
+    first.data["interrupted"] = True
+    first.save()
+    assert calibration.Calibration(["sort"], tmp_path, seed=1).data["libraries"].keys() == {"toy sort"}
+    monkeypatch.setattr(kept, "code_of", lambda library: "edited")
+    assert calibration.Calibration(["sort"], tmp_path, seed=1).data["libraries"] == {}
 
 
 def test_models_of_another_form_of_a_library_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

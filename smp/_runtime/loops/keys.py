@@ -172,7 +172,7 @@ class _Walk:
             elif not isinstance(value, type | ModuleType):
                 inner = getattr(value, "py_func", None) or getattr(value, "__wrapped__", value)
                 for option, chosen in getattr(value, "targetoptions", {}).items():
-                    self.note(option, _constant(chosen))
+                    self.note(option, constant_text(chosen))
             if inner is value:
                 return value
             value = inner
@@ -254,7 +254,7 @@ def _of_code(code: CodeType, file: str) -> bytes:
     kept = [
         *(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable),
         *(code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars),
-        *(_constant(one) for one in constants if not isinstance(one, CodeType)),
+        *(constant_text(one) for one in constants if not isinstance(one, CodeType)),
     ]
     if opmap["RAISE_VARARGS"] in operations:
         kept += [file, code.co_firstlineno, code.co_linetable]
@@ -266,7 +266,7 @@ def _loads_first(code: CodeType) -> bool:
     return any(op in hasconst and arg == 0 for op, arg in zip(code.co_code[::2], code.co_code[1::2], strict=True))
 
 
-def _constant(value: Any) -> str:
+def constant_text(value: Any) -> str:
     """Return the text of a constant, the same in all processes: sets are sorted."""
     if isinstance(value, set | frozenset):
         return f"{type(value).__name__} {sorted(map(repr, value))}"

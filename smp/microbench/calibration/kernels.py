@@ -16,6 +16,7 @@ from __future__ import annotations
 import datetime
 import importlib
 import json
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,9 @@ Data = dict[str, Any]
 def libraries(names: Sequence[str]) -> list[Library | Suite]:
     """Return the libraries of kernels, and the suite of the primitives, for this machine."""
     modules = (importlib.import_module(f"smp.kernels.{module}") for name in names for module in KERNELS.get(name, ()))
-    found = [library for module in modules for library in module.libraries()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kept.CalibrationWarning)  # which asks for a calibration
+        found = [library for module in modules for library in module.libraries()]
     return [*found, suite_here()] if NAME in names else found
 
 
@@ -77,7 +80,7 @@ class Calibration:
         self.data |= {"created": _now(), "seed": seed, "interrupted": True, "verdicts": {}}
         earlier = _earlier(folder / FILE)
         if earlier.get("interrupted") and earlier.get("seed") == seed:
-            wanted = {library.name for library in self._libraries}
+            wanted = {library.name for library in self._libraries if _of_this_code(library, earlier)}
             for part in ("libraries", "verdicts"):
                 self.data[part] = {name: found for name, found in earlier.get(part, {}).items() if name in wanted}
 
@@ -100,11 +103,14 @@ class Calibration:
 
             if library.name not in self.data["libraries"]:
                 calibrate(library, seed=self._seed, resume=self.folder / UNDER_WAY, progress=tick)
-                self.data["libraries"][library.name] = library.to_json(samples=True)
+                self.data["libraries"][library.name] = kept.entry(library, samples=True)
                 self.save()
             if library.name not in self.data["verdicts"]:
-                self.data["verdicts"][library.name] = _verdict(library, self._new(library), compared)
+                verdict = _verdict(library, self._new(library), compared)
+                self.data["verdicts"][library.name] = verdict
                 self.save()
+                if verdict["kept"] == "earlier" and isinstance(library, Library):
+                    kept.recalled(library)
         self.data["interrupted"] = False
 
     def _new(self, library: Library | Suite) -> dict[str, Model]:
@@ -132,7 +138,7 @@ class Calibration:
 
 
 def _verdict(library: Library | Suite, new: dict[str, Model], progress: Progress) -> Data:
-    """Compare new models with the kept ones, and let the library use the better ones."""
+    """Compare new models with the kept ones."""
     try:
         earlier = kept.kept_models(library)
     except ModelError as error:
@@ -140,11 +146,16 @@ def _verdict(library: Library | Suite, new: dict[str, Model], progress: Progress
     if earlier is None:
         return {"kept": "new", "said": ""}
     found = compare(library, new, earlier, progress=progress)
-    if not found.better and isinstance(library, Library):
-        kept.recalled(library)
     other = "earlier" if found.better else "new"
     made = found.to_json()
     return {**made, "said": f"{made['said']}; the {other} ones are set aside in {kept.set_aside_at()}"}
+
+
+def _of_this_code(library: Library | Suite, earlier: Data) -> bool:
+    """Return False if an unfinished calibration has measured a library before its code changed."""
+    found: Data = earlier.get("libraries", {}).get(library.name, {})
+    code = kept.code_of(library) if isinstance(library, Library) else None
+    return bool(found.get("code") == code)
 
 
 def models(data: Data) -> Iterator[Model]:
