@@ -67,7 +67,9 @@ def resolved(name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("job", PROGRAMS)
+@pytest.mark.parametrize(
+    "job", [pytest.param(job, marks=[pytest.mark.docs] * (job != "README.md")) for job in PROGRAMS], ids=PROGRAMS
+)
 def test_every_program_runs_and_prints_what_the_page_shows(job: str, profiled: None, tmp_path: Path) -> None:
     """Of the output of a measurement only the columns and labels are compared."""
     shown = re.split(r"^```python\n", (ROOT / job).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]

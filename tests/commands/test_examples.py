@@ -14,6 +14,7 @@ LONG = ("perturb_mesh", "perturb_quicksort", "perturb_ring")
 """Examples that take a quarter of a minute each. They have tests of their own."""
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize(
     "job",
     [

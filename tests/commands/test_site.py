@@ -18,7 +18,7 @@ from smp.microbench.report.plots import figures
 from smp.profiles.profile import Profile, ProfileWarning
 
 pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[docs]'")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.docs
 DOORS = [f"smp.{one.name}" for one in pkgutil.iter_modules(smp.__path__) if not one.name.startswith("_")]
 MADE = ("_build", "reference", "smp-report", ".ipynb_checkpoints")
 NOTEBOOKS = {path.name for path in (ROOT / "docs/notebooks").glob("*.ipynb")}

@@ -101,6 +101,7 @@ def test_each_exercise_has_a_cell_to_fill_in_and_a_hidden_answer() -> None:
         assert cells[at + 2].metadata == {"tags": ["hide-cell"], "jupyter": {"source_hidden": True}}
 
 
+@pytest.mark.docs
 def test_the_first_superstep_shows_counts_intervals_and_pictures(shows: Shows) -> None:
     shown = shows("first-superstep")
     assert "500,000  500,000  2,000,000" in shown["run"]
@@ -111,6 +112,7 @@ def test_the_first_superstep_shows_counts_intervals_and_pictures(shows: Shows) -
         assert PICTURE in shown[one]
 
 
+@pytest.mark.docs
 @pytest.mark.slow
 def test_the_lab_ranks_lists_and_its_answers_are_right(shows: Shows) -> None:
     shown = shows("list-ranking-lab")
@@ -124,6 +126,7 @@ def test_the_lab_ranks_lists_and_its_answers_are_right(shows: Shows) -> None:
     assert len(set(re.findall(r"M ([\d,]+)", shown["exercise-4-answer"]))) == 1
 
 
+@pytest.mark.docs
 def test_races_and_deadlocks_are_found_repeated_and_mended(shows: Shows) -> None:
     shown = shows("races-and-deadlocks")
     assert "failed: AssertionError with 1 preemption" in shown["explore"]
@@ -153,6 +156,7 @@ def test_races_and_deadlocks_are_found_repeated_and_mended(shows: Shows) -> None
     assert shown["lost"].count("counter[0] -> 0 ") == shown["lost"].count("counter[0] = 1 ") == 2
 
 
+@pytest.mark.docs
 @pytest.mark.slow
 def test_an_own_kernel_is_modelled_chosen_and_perturbed(shows: Shows) -> None:
     shown = shows("own-kernel")
