@@ -27,6 +27,16 @@ from smp.selection.library import Library
 either_end = pytest.mark.parametrize("by_numpy", [False, True], ids=["network", "NumPy"])
 
 
+def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> None:
+    """Let arrays of some thousand keys be split as long ones are, and two streams split them together or not."""
+    patch.setattr(vectors, "split_for_numpy", lambda: by_numpy)
+    for name, octets in (("CHUNK_BYTES", 1 << 12), ("TOGETHER_BYTES", 1 << 12), ("WORTH_BYTES", 1 << 13)):
+        patch.setattr(in_place, name, octets)
+    worth = 0 if together else 1 << 30
+    for name, octets in (("NUMPYS_BYTES", 1 << 12), ("LAST_BYTES", 1 << 11), ("WORTH_BYTES_OF_TWO", worth)):
+        patch.setattr(in_place, name, {32: octets, 64: octets})
+
+
 SHAPES = {
     "any": lambda keys: keys,
     "few": lambda keys: keys[np.arange(len(keys)) * 7 % 5] if len(keys) > 4 else keys,
@@ -45,15 +55,16 @@ SHAPES = {
 def test_keys_are_sorted_in_place_as_numpy_sorts_them(
     dtype: np.dtype[Any], shape: str, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "split_for_numpy", lambda: by_numpy)
-    monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
-    monkeypatch.setattr(in_place, "WORTH_BYTES", 1 << 14)
     for n in (0, 1, 2, 31, 33, 1000, 30_011):
         keys = SHAPES[shape](drawn(dtype, n))
-        for streams in (1, 2, 3, 7):
-            found = keys.copy()
+        expected = np.sort(keys)
+        for streams, together in ((1, True), (2, True), (2, False), (3, True), (7, True)):
+            small_parts(monkeypatch, by_numpy, together)
+            found, copied = keys.copy(), np.empty_like(keys)
             sort_in_place(found, streams)
-            assert same(found, np.sort(keys))
+            sort_in_place(copied, streams, source=keys)
+            assert same(found, expected)
+            assert same(copied, expected)
 
 
 @needs_vectors
@@ -110,10 +121,8 @@ def test_keys_of_few_values_are_sorted(dtype: np.dtype[Any], n: int, count: int,
 def test_keys_of_few_values_are_sorted_on_several_streams(
     dtype: np.dtype[Any], skew: float, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "split_for_numpy", lambda: by_numpy)
-    monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
-    monkeypatch.setattr(in_place, "WORTH_BYTES", 1 << 13)
     for seed in range(12):
+        small_parts(monkeypatch, by_numpy, together=seed % 2 > 0)
         keys = few_values(dtype, 20_000 + seed, 1 + seed % 6, skew, seed)
         expected = np.sort(keys)
         sort_in_place(keys, 1 + seed % 3)
@@ -210,6 +219,40 @@ def test_the_failure_of_one_stream_leaves_no_other_one_waiting(
     monkeypatch.setattr(in_place, "sort_part", failing)
     with pytest.raises(MemoryError, match="made up"):
         sort_in_place(np.random.default_rng(0).random(50_000), 3)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 6])
+def test_the_failure_of_a_split_leaves_no_stream_waiting_either(
+    calls: int, with_vectors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_parts(monkeypatch, by_numpy=True, together=False)
+    left = itertools.count(1)
+
+    def failing(*args: Any) -> int:
+        if next(left) == calls:
+            raise MemoryError("made up")
+        return int(split_block(*args))
+
+    monkeypatch.setattr(in_place, "split_block", failing)
+    with pytest.raises(MemoryError, match="made up"):
+        sort_in_place(np.random.default_rng(0).random(50_000), 2)
+
+
+def test_a_part_is_split_for_a_stream_that_would_find_none(with_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halves would be short enough for NumPy; but the stream that takes the last part gives some of it away."""
+    small_parts(monkeypatch, by_numpy=True, together=False)
+    for octets, name in ((1 << 30, "NUMPYS_BYTES"), (1 << 14, "LAST_BYTES")):
+        monkeypatch.setattr(in_place, name, {32: octets, 64: octets})
+    parts = list[int]()
+    monkeypatch.setattr(
+        in_place, "sort_alone", lambda keys, low, high: (parts.append(high - low), keys[low:high].sort())
+    )
+    keys = np.random.default_rng(0).random(1 << 16)
+    sort_in_place(keys, 2)
+    assert (keys[1:] >= keys[:-1]).all()
+    assert sum(parts) == len(keys)
+    assert len(parts) > 3
+    assert min(parts) > (1 << 14) // 8 // 3, "the shortest parts are halves of parts that were not short"
 
 
 @needs_vectors

@@ -8,6 +8,10 @@
       then every stream takes a part, splits it, puts one half back, and so on; a part that fits a core's cache it
       sorts alone
 
+Two streams do without the steps in which they split together, unless there are many keys: one of them splits all keys,
+and the other one has been started by then.  Near the end, when no part is left for the next free stream, shorter parts
+are split as well, so that both streams finish at about the same time.
+
 No memory is needed beyond a dozen vectors.  A key is read and written once for each halving, until the part fits the
 cache.
 
@@ -43,8 +47,13 @@ TOGETHER_BYTES = 1 << 19
 """Bytes from which a part is split for several streams, if NumPy sorts the parts."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
+WORTH_BYTES_OF_TWO = {32: 1 << 24, 64: WORTH_BYTES}
+"""Bytes from which two streams split all keys together, by the bytes of a vector."""
+LAST_BYTES = {32: 1 << 17, 64: NUMPYS_BYTES[64]}
+"""Bytes of a part that NumPy sorts on one stream although no other part is left, by the bytes of a vector."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 Range = tuple[int, int]
+Split = Callable[[], int]
 Call = Callable[[], object]
 
 
@@ -90,8 +99,12 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
         sort_alone(keys, 0, n)
         return
     parts = _Parts(keys)
-    for low, high in _split_together(keys, streams, pivot, source):
-        parts.put(low, high)
+    if streams == 2 and pivot is not None and keys.nbytes < WORTH_BYTES_OF_TWO[vectors.width()]:
+        split = split_block if source is None else partial(split_into, source)
+        parts.put(0, n, partial(split, keys, 0, n, pivot))
+    else:
+        for low, high in _split_together(keys, streams, pivot, source):
+            parts.put(low, high)
     side_by_side(*[parts.sort] * streams)
 
 
@@ -210,13 +223,14 @@ class _Parts:
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._todo: list[Range] = []
+        self._todo: list[tuple[int, int, Split | None]] = []
         self._splitting = 0  # streams that may still add a part
         self._changed = threading.Condition()
 
-    def put(self, low: int, high: int) -> None:
+    def put(self, low: int, high: int, split: Split | None = None) -> None:
+        """Add a part; ``split``, if it is given, splits it and returns where its second half begins."""
         with self._changed:
-            self._todo.append((low, high))
+            self._todo.append((low, high, split))
             self._changed.notify()
 
     def sort(self) -> None:
@@ -231,7 +245,7 @@ class _Parts:
                         self._changed.notify_all()
             sort_alone(self._keys, low, high)
 
-    def _next(self) -> Range | None:
+    def _next(self) -> tuple[int, int, Split | None] | None:
         with self._changed:
             self._changed.wait_for(lambda: self._todo or not self._splitting)
             if not self._todo:
@@ -239,14 +253,23 @@ class _Parts:
             self._splitting += 1
             return self._todo.pop()
 
-    def _short(self, low: int, high: int) -> Range:
+    def _short(self, low: int, high: int, split: Split | None) -> Range:
         """Split a part until it is short, put the others back, and return it."""
         keys = self._keys
-        while (high - low) * keys.itemsize > _chunk():
-            pivot = _median(keys, low, high)
-            middle = split_block(keys, low, high, pivot) if pivot == pivot else high
+        while split or (high - low) * keys.itemsize > self._most():
+            if split is None:
+                pivot = _median(keys, low, high)
+                if pivot != pivot:
+                    break
+                split = partial(split_block, keys, low, high, pivot)
+            middle, split = split(), None
             if middle in (low, high):
                 break
             self.put(middle, high)
             high = middle
         return low, high
+
+    def _most(self) -> int:
+        """Return the most bytes of a part that one stream sorts alone; fewer if it would be the last one."""
+        last = vectors.split_for_numpy() and not self._todo
+        return LAST_BYTES[vectors.width()] if last else _chunk()
