@@ -43,12 +43,17 @@ def quiet(done: float, text: str) -> None:
     assert text
 
 
+def under_way(folder: Path) -> list[Path]:
+    """Return the files with the timings of unfinished libraries."""
+    return list(folder.glob("*under-way*"))
+
+
 def test_models_are_saved_kept_and_found_again(tmp_path: Path) -> None:
     made = calibration.Calibration(["sort", "lists"], tmp_path, seed=1)
     made.measure(quiet)
     files = made.save()
     assert [file.name for file in files] == ["calibration.json", "models.py", "models.c"]
-    assert not (tmp_path / calibration.UNDER_WAY).exists()
+    assert not under_way(tmp_path)
 
     fresh = kept.recalled(made_up("toy sort"))
     assert [fresh.choose(n, 8) for n in (100, 10_000, 15_000, 10**6)] == ["first", "first", "second", "second"]
@@ -81,7 +86,7 @@ def test_ctrl_c_saves_the_calibration_and_the_same_command_continues(tmp_path: P
     with pytest.raises(KeyboardInterrupt):
         first.measure(interrupts)
     first.save()
-    assert (tmp_path / calibration.UNDER_WAY).exists()
+    assert len(under_way(tmp_path)) == 1
     assert "interrupted" in tables.summary(calibration.load(tmp_path))
     before = list(CALLS)
     assert {name for name, _ in before} > {"toy sort/first"}
@@ -337,6 +342,23 @@ def test_an_interrupted_calibration_begins_again_if_the_code_has_changed(
     assert calibration.Calibration(["sort"], tmp_path, seed=1).data["libraries"].keys() == {"toy sort"}
     monkeypatch.setattr(kept, "code_of", lambda library: "edited")
     assert calibration.Calibration(["sort"], tmp_path, seed=1).data["libraries"] == {}
+
+
+def test_timings_of_a_library_are_not_continued_if_its_code_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupts(done: float, text: str) -> None:
+        if done > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        calibration.Calibration(["sort"], tmp_path, seed=1).measure(interrupts)
+    assert len(under_way(tmp_path)) == 1
+    CALLS.clear()
+    monkeypatch.setattr(kept, "code_of", lambda library: "edited")
+    calibration.Calibration(["sort"], tmp_path, seed=1).measure(quiet)
+    assert sum(name == "toy sort/first" for name, _ in CALLS) == 3 * 36, "all are measured again"
+    assert not under_way(tmp_path)
 
 
 def test_models_of_another_form_of_a_library_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

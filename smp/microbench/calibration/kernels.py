@@ -41,7 +41,7 @@ KERNELS = {
 """Kernels that are calibrated by default, and the modules of `smp.kernels` whose ``libraries()`` returns theirs."""
 NAMES = (*KERNELS, NAME)
 """All that can be calibrated: kernels, and the primitives of the runtime, which no kernel needs for its choices."""
-FILE, UNDER_WAY = "calibration.json", "calibration-under-way.json"
+FILE, UNDER_WAY = "calibration.json", "calibration-under-way-{code}.json"
 
 Progress = Callable[[float, str], None]
 Data = dict[str, Any]
@@ -80,7 +80,8 @@ class Calibration:
         self.data |= {"created": _now(), "seed": seed, "interrupted": True, "verdicts": {}}
         earlier = _earlier(folder / FILE)
         if earlier.get("interrupted") and earlier.get("seed") == seed:
-            wanted = {library.name for library in self._libraries if _of_this_code(library, earlier)}
+            done = earlier.get("libraries", {})
+            wanted = {each.name for each in self._libraries if done.get(each.name, {}).get("code") == _code(each)}
             for part in ("libraries", "verdicts"):
                 self.data[part] = {name: found for name, found in earlier.get(part, {}).items() if name in wanted}
 
@@ -102,7 +103,8 @@ class Calibration:
                 progress(after / total, f"fresh points, {text}")
 
             if library.name not in self.data["libraries"]:
-                calibrate(library, seed=self._seed, resume=self.folder / UNDER_WAY, progress=tick)
+                under_way = self.folder / UNDER_WAY.format(code=_code(library) or library.name)
+                calibrate(library, seed=self._seed, resume=under_way, progress=tick)
                 self.data["libraries"][library.name] = kept.entry(library, samples=True)
                 self.save()
             if library.name not in self.data["verdicts"]:
@@ -112,6 +114,8 @@ class Calibration:
                 if verdict["kept"] == "earlier" and isinstance(library, Library):
                     kept.recalled(library)
         self.data["interrupted"] = False
+        for left in self.folder.glob(UNDER_WAY.format(code="*")):  # of calibrations of earlier code
+            left.unlink()
 
     def _new(self, library: Library | Suite) -> dict[str, Model]:
         """Return the new models of a library, by the names of its specifications."""
@@ -151,11 +155,9 @@ def _verdict(library: Library | Suite, new: dict[str, Model], progress: Progress
     return {**made, "said": f"{made['said']}; the {other} ones are set aside in {kept.set_aside_at()}"}
 
 
-def _of_this_code(library: Library | Suite, earlier: Data) -> bool:
-    """Return False if an unfinished calibration has measured a library before its code changed."""
-    found: Data = earlier.get("libraries", {}).get(library.name, {})
-    code = kept.code_of(library) if isinstance(library, Library) else None
-    return bool(found.get("code") == code)
+def _code(of: Library | Suite) -> str | None:
+    """Return the digest of the code that is measured, by which an unfinished calibration knows whether to go on."""
+    return kept.code_of(of) if isinstance(of, Library) else None
 
 
 def models(data: Data) -> Iterator[Model]:
