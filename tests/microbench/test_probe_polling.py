@@ -1,6 +1,7 @@
 """Polling: a waiting stream looks as often as its limit allows, while another stream does its work."""
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,15 @@ def test_waiting_streams_look_as_often_as_the_limit_allows_and_then_trap(process
         bench = probe._Bench(machine, LIMITS)
         for limit in (0, 50):
             for pollers in (0, 1, 3):
+                began = time.perf_counter_ns()
                 windows, counts = bench.visit(Task(place, limit, pollers), 5)
+                elapsed = time.perf_counter_ns() - began
                 assert counts.tolist() == [limit * pollers, pollers], "retries are looks after the first"
                 assert windows["round"].tolist() == [5]
                 assert windows["operations"][0] % probe.CHUNK == 0
-                assert 0 < windows["cpu_ns"][0] <= 1.1 * windows["wall_ns"][0]
+                assert 0 < windows["cpu_ns"][0] <= elapsed, (
+                    "that clock is read outside the window, which may be shorter"
+                )
         windows, (retries, traps) = bench.visit(Task(place, FOREVER, 2), 0)
         assert traps == 0
         assert retries > 1000, "they look all the time"
