@@ -43,17 +43,18 @@ CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
 NUMPYS_BYTES = {32: 1 << 19, 64: 1 << 23}
 """Bytes of a part that NumPy sorts on one stream, by the bytes of a vector."""
+LAST_BYTES = {32: 1 << 17, 64: NUMPYS_BYTES[64]}
+"""The same if no other part is left for the next free stream."""
 TOGETHER_BYTES = 1 << 19
 """Bytes from which a part is split for several streams, if NumPy sorts the parts."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
 WORTH_BYTES_OF_TWO = {32: 1 << 24, 64: WORTH_BYTES}
 """Bytes from which two streams split all keys together, by the bytes of a vector."""
-LAST_BYTES = {32: 1 << 17, 64: NUMPYS_BYTES[64]}
-"""Bytes of a part that NumPy sorts on one stream although no other part is left, by the bytes of a vector."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 Range = tuple[int, int]
-Split = Callable[[], int]
+Part = tuple[int, int, Callable[[], int] | None]
+"""Ends of a part, and what splits it and returns where its second half begins; None if its own median splits it."""
 Call = Callable[[], object]
 
 
@@ -101,10 +102,10 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
     parts = _Parts(keys)
     if streams == 2 and pivot is not None and keys.nbytes < WORTH_BYTES_OF_TWO[vectors.width()]:
         split = split_block if source is None else partial(split_into, source)
-        parts.put(0, n, partial(split, keys, 0, n, pivot))
+        parts.put((0, n, partial(split, keys, 0, n, pivot)))
     else:
         for low, high in _split_together(keys, streams, pivot, source):
-            parts.put(low, high)
+            parts.put((low, high, None))
     side_by_side(*[parts.sort] * streams)
 
 
@@ -223,21 +224,20 @@ class _Parts:
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._todo: list[tuple[int, int, Split | None]] = []
+        self._todo: list[Part] = []
         self._splitting = 0  # streams that may still add a part
         self._changed = threading.Condition()
 
-    def put(self, low: int, high: int, split: Split | None = None) -> None:
-        """Add a part; ``split``, if it is given, splits it and returns where its second half begins."""
+    def put(self, part: Part) -> None:
         with self._changed:
-            self._todo.append((low, high, split))
+            self._todo.append(part)
             self._changed.notify()
 
     def sort(self) -> None:
         """Sort parts until none is left; a stream that finds none waits only while another one splits its part."""
         while part := self._next():
             try:
-                low, high = self._short(*part)
+                low, high = self._short(part)
             finally:
                 with self._changed:
                     self._splitting -= 1
@@ -245,7 +245,7 @@ class _Parts:
                         self._changed.notify_all()
             sort_alone(self._keys, low, high)
 
-    def _next(self) -> tuple[int, int, Split | None] | None:
+    def _next(self) -> Part | None:
         with self._changed:
             self._changed.wait_for(lambda: self._todo or not self._splitting)
             if not self._todo:
@@ -253,9 +253,9 @@ class _Parts:
             self._splitting += 1
             return self._todo.pop()
 
-    def _short(self, low: int, high: int, split: Split | None) -> Range:
+    def _short(self, part: Part) -> Range:
         """Split a part until it is short, put the others back, and return it."""
-        keys = self._keys
+        keys, (low, high, split) = self._keys, part
         while split or (high - low) * keys.itemsize > self._most():
             if split is None:
                 pivot = _median(keys, low, high)
@@ -265,11 +265,11 @@ class _Parts:
             middle, split = split(), None
             if middle in (low, high):
                 break
-            self.put(middle, high)
+            self.put((middle, high, None))
             high = middle
         return low, high
 
     def _most(self) -> int:
         """Return the most bytes of a part that one stream sorts alone; fewer if it would be the last one."""
-        last = vectors.split_for_numpy() and not self._todo
+        last = vectors.split_for_numpy() and not self._todo  # without the lock: at worst, one split more or less
         return LAST_BYTES[vectors.width()] if last else _chunk()
