@@ -116,7 +116,7 @@ def copied_and_split(sources: Words, keys: Words, pivot: Any) -> int:
 def networks(keys: Words, few: int) -> None:
     """Sort blocks of a few keys."""
     for first in range(0, len(keys) - few + 1, few):
-        sort_few(keys, first, few)
+        sort_few(keys, first, keys, first, few)
 
 
 @smp.local

@@ -10,13 +10,15 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sorting kernels run as on a CPU without the vector instructions."""
     monkeypatch.setattr(vectors, "has_vectors", lambda: False)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
-    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)
+    monkeypatch.setattr(vectors, "split_for_streams", lambda: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: False)
 
 
 @pytest.fixture
 def splitting(without_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sorting kernels choose as on a CPU whose vectors split keys for NumPy."""
-    monkeypatch.setattr(vectors, "split_for_numpy", lambda: True)
+    """The sorting kernels choose as where several streams split keys with vectors, and NumPy sorts the parts."""
+    monkeypatch.setattr(vectors, "split_for_streams", lambda: True)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: True)
 
 
 @pytest.fixture
@@ -25,4 +27,5 @@ def with_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     if not vectors.has_vectors():
         pytest.skip("the CPU has neither AVX-512 nor AVX2")
     monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
-    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)
+    monkeypatch.setattr(vectors, "split_for_streams", lambda: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: False)

@@ -494,7 +494,7 @@ def test_wide_keys_that_are_too_few_to_move_get_no_look(monkeypatch: pytest.Monk
     looks: list[int] = []
     whole = functions._sort
     monkeypatch.setattr(functions, "_sort", lambda keys, *rest: looks.append(len(keys)) or whole(keys, *rest))
-    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)
+    monkeypatch.setattr(vectors, "split_for_streams", lambda: False)
     counted: list[Array] = []
     count = functions.count_various
     monkeypatch.setattr(

@@ -534,7 +534,7 @@ def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkey
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    moved = not (vectors.beat_numpy() or vectors.split_for_numpy())  # the words, which are twice as long as the keys
+    moved = not (vectors.beat_numpy() or vectors.split_for_streams())  # the words, which are twice as long as the keys
     copied = ((layout != "plain") + 2 * moved) * (algorithm == "argsort")
     assert peak < (most + copied) * keys.size * keys.itemsize
 

@@ -29,11 +29,12 @@ either_end = pytest.mark.parametrize("by_numpy", [False, True], ids=["network", 
 
 def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> None:
     """Let arrays of some thousand keys be split as long ones are, and two streams split them together or not."""
-    patch.setattr(vectors, "split_for_numpy", lambda: by_numpy)
+    patch.setattr(vectors, "split_for_streams", lambda: by_numpy)
+    patch.setattr(vectors, "numpy_sorts_parts", lambda: by_numpy)
     for name, octets in (("CHUNK_BYTES", 1 << 12), ("TOGETHER_BYTES", 1 << 12), ("WORTH_BYTES", 1 << 13)):
         patch.setattr(in_place, name, octets)
     worth = 0 if together else 1 << 30
-    for name, octets in (("NUMPYS_BYTES", 1 << 12), ("LAST_BYTES", 1 << 11), ("WORTH_BYTES_OF_TWO", worth)):
+    for name, octets in (("PART_BYTES", 1 << 12), ("LAST_BYTES", 1 << 11), ("WORTH_BYTES_OF_TWO", worth)):
         patch.setattr(in_place, name, {32: octets, 64: octets})
 
 
@@ -241,7 +242,7 @@ def test_the_failure_of_a_split_leaves_no_stream_waiting_either(
 def test_a_part_is_split_for_a_stream_that_would_find_none(with_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Halves would be short enough for NumPy; but the stream that takes the last part gives some of it away."""
     small_parts(monkeypatch, by_numpy=True, together=False)
-    for octets, name in ((1 << 30, "NUMPYS_BYTES"), (1 << 14, "LAST_BYTES")):
+    for octets, name in ((1 << 30, "PART_BYTES"), (1 << 14, "LAST_BYTES")):
         monkeypatch.setattr(in_place, name, {32: octets, 64: octets})
     parts = list[int]()
     monkeypatch.setattr(

@@ -22,6 +22,7 @@ from smp.kernels.sorting.by_vectors.vectors import (
     before,
     sort_few,
     split_group,
+    split_some,
     split_vector,
 )
 
@@ -32,13 +33,23 @@ def split_one(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: A
 
 
 @smp.local
-def split_some(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
+def split_several(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
     return split_group(source, at, keys, left, right, pivot)
 
 
 @smp.local
+def split_first(source: Keys, at: int, count: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
+    return split_some(source, at, count, keys, left, right, pivot)
+
+
+@smp.local
 def sort_some(keys: Keys, first: int, count: int) -> None:
-    sort_few(keys, first, count)
+    sort_few(keys, first, keys, first, count)
+
+
+@smp.local
+def sort_from(source: Keys, at: int, keys: Keys, first: int, count: int) -> None:
+    sort_few(source, at, keys, first, count)
 
 
 @smp.local
@@ -84,9 +95,51 @@ def test_vector_code_splits_groups_as_their_definition_does(dtype: np.dtype[Any]
     for pivot in (*keys[:20], keys[~(keys != keys)].max()):
         for at in (0, group, 2 * group):  # in the places that are written first, between them, and in the last ones
             ours, defined = keys.copy(), keys.copy()
-            count = split_some(ours, at, ours, 0, 3 * group, pivot)
+            count = split_several(ours, at, ours, 0, 3 * group, pivot)
             assert count == split_group(defined, at, defined, 0, 3 * group, pivot)
             assert ours.tobytes() == defined.tobytes()
+
+
+@needs_vectors
+@every_type
+def test_vector_code_splits_some_keys_of_a_vector_and_changes_no_place_behind_them(dtype: np.dtype[Any]) -> None:
+    lanes = vectors.split_lanes_of(drawn(dtype, 1))
+    source, places = drawn(dtype, lanes + 3, 5), drawn(dtype, 6 * lanes, 6)
+    for count in range(1, lanes + 1):
+        for pivot in source[~(source != source)]:
+            ours, defined = places.copy(), places.copy()
+            first = split_first(source, 3, count, ours, lanes, 4 * lanes, pivot)
+            assert first == split_some(source, 3, count, defined, lanes, 4 * lanes, pivot)
+            done = [*range(lanes), *range(lanes, lanes + first), *range(4 * lanes - count + first, 6 * lanes)]
+            assert ours[done].tobytes() == defined[done].tobytes()
+
+
+@needs_vectors
+@every_type
+def test_the_network_reads_one_array_and_writes_another(dtype: np.dtype[Any]) -> None:
+    most = MOST_VECTORS * vectors.width() // dtype.itemsize
+    for count in (0, 1, 8, most // 2 + 3, most):
+        source, keys = drawn(dtype, count + 20, count), drawn(dtype, count + 30, 1)
+        expected = keys.copy()
+        expected[4 : 4 + count] = np.sort(source[9 : 9 + count])
+        before_, behind = source[:9].tobytes(), source[9 + count :].tobytes()
+        sort_from(source, 9, keys, 4, count)
+        assert same(keys, expected)
+        assert (source[:9].tobytes(), source[9 + count :].tobytes()) == (before_, behind)
+
+
+@needs_vectors
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_network_keeps_every_zero_and_every_nan(dtype: Any) -> None:
+    """Zeros of both signs are equal, and come in any order; NaN comes last, wherever it was."""
+    most, rng = MOST_VECTORS * vectors.width() // np.dtype(dtype).itemsize, np.random.default_rng(0)
+    for count in range(1, most + 1):
+        keys = rng.choice(np.array([-1, -0.0, 0.0, 1, np.inf, -np.inf, np.nan], dtype), count)
+        bits = f"u{keys.itemsize}"
+        found = keys.copy()
+        sort_some(found, 0, count)
+        assert same(found, np.sort(keys))
+        assert sorted(found.view(bits)) == sorted(keys.view(bits))
 
 
 @needs_vectors
@@ -120,7 +173,7 @@ def test_the_network_sorts_all_zeros_and_ones_that_are_ordered_in_two_halves(vec
 def test_vectors_that_the_network_keeps_on_the_stack_do_not_cross_cache_lines(dtype: Any) -> None:
     @numba().njit  # type: ignore[untyped-decorator]
     def few(keys: NDArray[Any]) -> None:
-        sort_few(keys, 0, len(keys))
+        sort_few(keys, 0, keys, 0, len(keys))
 
     few(np.zeros(9, dtype))
     code = next(iter(few.inspect_asm().values()))

@@ -173,7 +173,7 @@ def asks(*_: object, **__: object) -> Any:
 def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Library, "best", asks)
     monkeypatch.setattr(Library, "remembered", asks)
-    monkeypatch.setattr(vectors, "split_for_numpy", lambda: False)  # else sort asks from `worth_moving` on
+    monkeypatch.setattr(vectors, "split_for_streams", lambda: False)  # else sort asks from `worth_moving` on
     monkeypatch.setattr(ranking, "GLANCED", 0)  # else a glance decides
     monkeypatch.setattr(ranking, "_has_two_cpus", lambda: False)  # else lists whose links stay near are walked
 

@@ -29,8 +29,8 @@ from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, repeats,
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
-"""Bytes of keys from which "auto" lets vectors split them for NumPy, by the bytes of a vector, and most streams that do
-so; see decisions 0044 to 0046."""
+"""Bytes of keys from which "auto" lets several streams split them with vectors, by the bytes of a vector, and most
+streams that do so; see decisions 0044 to 0046."""
 WORTH_COUNTING = {32: 1 << 14, 64: 1 << 15}
 """Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
@@ -41,7 +41,7 @@ WORTH_TWO = CHUNK_BYTES
 """Bytes of keys from which "auto" takes a second stream for vectors."""
 FEWER_SPLITS, FEWER_FOR_NUMPY = 4, 16
 """Time that vectors take for keys that all differ, over that for keys of few values; and the length from which they
-split keys of few values for NumPy, over that for others."""
+split keys of few values on several streams, over that for others."""
 FEW_BITS = 5
 """Variety up to which keys are few values."""
 KEYS_TO_COUNT = 1 << 18
@@ -154,8 +154,8 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
 
 
 def may_split(streams: int) -> bool:
-    """Return True if vectors split the keys of long arrays for NumPy on this number of streams."""
-    return vectors.split_for_numpy() and 1 < streams <= MOST_SPLITTING
+    """Return True if "auto" lets this number of streams split long arrays with vectors."""
+    return vectors.split_for_streams() and 1 < streams <= MOST_SPLITTING
 
 
 def worth_moving(splits: bool) -> int:

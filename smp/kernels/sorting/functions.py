@@ -85,8 +85,8 @@ def sort(
         "auto" is "numpy" for few keys, and a copy for keys that ascend or descend already.  For others, models of this
         machine choose among "numpy", "counting" and the others that run in this process: "vectors" on AMD's Zen 4, else
         "halves" and "partition", with vectors and up to four streams also "vectors".  They predict the fastest from the
-        number of keys and a look at 32 to 1024 of them.  In place, the rule holds on CPUs whose vectors split the keys
-        for NumPy: models are of sorts into a new array.
+        number of keys and a look at 32 to 1024 of them.  In place, the rule holds on other CPUs with vectors: models
+        are of sorts into a new array.
         ``python -m smp.microbench --calibrate`` makes them, and determines from which number of keys on they are worth
         asking.  On CPUs whose vectors split the keys, they are not asked about arrays that are too short to be split.
         Fewer than 512K integers of a narrow range are counted by the rule on CPUs other than Zen 4.
@@ -235,7 +235,7 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
     """
     if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
         return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
-    splits, streams = vectors.split_for_numpy(), 0
+    splits, streams = vectors.split_for_streams(), 0
     worth = worth_moving(splits)
     few = keys.nbytes >= (worth if splits else LEAST) and repeats(keys)
     if keys.nbytes >= worth_counting(False) and not few and _seem_near(keys) and is_plain(keys):
@@ -265,7 +265,7 @@ def _seem_near(keys: Keys) -> bool:
 
 
 def _split_at_once(keys: Keys, inside: bool, streams: int) -> Keys | None:
-    """Sort an array of many different keys by vectors that split it for NumPy, if they can and should."""
+    """Sort an array of many different keys by vectors, on several streams, if they can and should."""
     if not may_split(streams) or not is_plain(keys) or len(keys) > MOST_KEYS:
         return None
     made = keys if inside else np.empty(len(keys), keys.dtype)

@@ -32,7 +32,18 @@ from smp import inline, local
 from smp._runtime.loops.atomics import prefetch
 
 from ..keys import Keys
-from .vectors import GROUP_BYTES, MOST_VECTORS, before, lanes_of, sort_few, split_group, split_lanes_of, split_vector
+from .short import SHORT_BYTES, sort_short
+from .vectors import (
+    GROUP_BYTES,
+    MOST_SPLIT,
+    MOST_VECTORS,
+    before,
+    lanes_of,
+    sort_few,
+    split_group,
+    split_lanes_of,
+    split_vector,
+)
 
 AHEAD_BYTES = 2048
 """Bytes between a group that is chosen and the one that is prefetched, if the keys are not in a core's cache."""
@@ -52,7 +63,7 @@ def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Pivot:
     step = (high - low) // count
     for i in range(count):
         some[i] = keys[low + step // 2 + i * step]
-    sort_few(some, 0, count)
+    sort_few(some, 0, some, 0, count)
     pivot = some[count // 2]
     return pivot, some[0] == pivot, some[count - 1] == pivot
 
@@ -190,22 +201,24 @@ def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
     int
         Number of these ranges.
     """
-    few = MOST_VECTORS * lanes_of(keys)
+    few, half = MOST_VECTORS * lanes_of(keys), SHORT_BYTES // keys.itemsize
+    buffer = np.empty(2 * half + MOST_SPLIT, keys.dtype)
     kept, some = np.empty(4 * _GROUP, keys.dtype), np.empty(31, keys.dtype)
     ranges = np.empty((96, 3), np.int64)  # the longer half waits, so there are fewer of them than bits in a length
     tries, length = 10, high - low
     while length > 0:
         tries, length = tries + 2, length >> 1
+    within = np.empty((tries + 1, 4), np.int64)
     ranges[0, 0], ranges[0, 1], ranges[0, 2] = low, high, tries
     waiting, count = 1, 0
     while waiting > 0:
         waiting -= 1
         a, b, tries = ranges[waiting, 0], ranges[waiting, 1], ranges[waiting, 2]
-        if b - a <= few:
-            sort_few(keys, a, b - a)
+        short = b - a <= half
+        if short and sort_short(keys, a, b, tries, buffer, within):
             continue
         pivot = pivot_of(keys, a, b, some)
-        if tries == 0 or pivot[0] != pivot[0]:
+        if short or tries == 0 or pivot[0] != pivot[0]:
             if count == len(left):  # all of it, then
                 left[0, 0], left[0, 1] = low, high
                 return 1

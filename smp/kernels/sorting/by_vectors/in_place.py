@@ -12,10 +12,10 @@ Two streams do without the steps in which they split together, unless there are 
 and the other one has been started by then.  Near the end, when no part is left for the next free stream, shorter parts
 are split as well, so that both streams finish at about the same time.
 
-No memory is needed beyond a dozen vectors.  A key is read and written once for each halving, until the part fits the
-cache.
+No memory is needed beyond a dozen vectors and 32 KiB for each stream.  A key is read and written once for each
+halving, until the part fits the cache.
 
-The loops that split are in ``blocks``.
+The loops that split are in ``blocks``, and those for parts that fit the nearest cache in ``short``.
 
 Source: Tsigas and Zhang, A simple, fast parallel implementation of quicksort, for the order of the phases.
 """
@@ -41,12 +41,12 @@ from .vectors import before
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
-NUMPYS_BYTES = {32: 1 << 19, 64: 1 << 23}
-"""Bytes of a part that NumPy sorts on one stream, by the bytes of a vector."""
-LAST_BYTES = {32: 1 << 17, 64: NUMPYS_BYTES[64]}
+PART_BYTES = {32: 1 << 21, 64: 1 << 23}
+"""The same on CPUs where one stream leaves all keys to NumPy, by the bytes of a vector."""
+LAST_BYTES = {32: 1 << 17, 64: PART_BYTES[64]}
 """The same if no other part is left for the next free stream."""
 TOGETHER_BYTES = 1 << 19
-"""Bytes from which a part is split for several streams, if NumPy sorts the parts."""
+"""Bytes from which a part is split for several streams on these CPUs."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
 WORTH_BYTES_OF_TWO = {32: 1 << 24, 64: WORTH_BYTES}
@@ -111,7 +111,7 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
 
 def sort_alone(keys: Keys, low: int, high: int) -> None:
     """Sort the keys between two places, on one stream."""
-    if vectors.split_for_numpy():
+    if vectors.numpy_sorts_parts():
         keys[low:high].sort()
         return
     left = np.empty((_MOST_LEFT, 2), np.int64)
@@ -122,12 +122,12 @@ def sort_alone(keys: Keys, low: int, high: int) -> None:
 
 def _chunk() -> int:
     """Return the most bytes of a part that one stream sorts alone."""
-    return NUMPYS_BYTES[vectors.width()] if vectors.split_for_numpy() else CHUNK_BYTES
+    return PART_BYTES[vectors.width()] if vectors.split_for_streams() else CHUNK_BYTES
 
 
 def _worth_sharing() -> int:
     """Return the most bytes of a part that is not split for several streams."""
-    return TOGETHER_BYTES if vectors.split_for_numpy() else CHUNK_BYTES
+    return TOGETHER_BYTES if vectors.split_for_streams() else CHUNK_BYTES
 
 
 def _split_together(keys: Keys, streams: int, pivot: Any, source: Keys | None) -> list[Range]:
@@ -271,5 +271,5 @@ class _Parts:
 
     def _most(self) -> int:
         """Return the most bytes of a part that one stream sorts alone; fewer if it would be the last one."""
-        last = vectors.split_for_numpy() and not self._todo  # without the lock: at worst, one split more or less
+        last = vectors.split_for_streams() and not self._todo  # without the lock: at worst, one split more or less
         return LAST_BYTES[vectors.width()] if last else _chunk()

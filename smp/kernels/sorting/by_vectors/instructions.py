@@ -12,7 +12,7 @@ from smp._runtime.loops.compiler import overloads
 from ..keys import Keys
 from . import vectors
 from .network import sort_few
-from .splitting import split_group, split_vector
+from .splitting import split_group, split_some, split_vector
 
 
 # Numba compares the names and types of the parameters of all these functions.
@@ -28,6 +28,13 @@ def _of_group(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: A
         return split_group(source, at, keys, left, right, pivot)
 
     return with_vectors if vectors.has_vectors() else vectors.split_group
+
+
+def _of_some(source: Keys, at: int, count: int, keys: Keys, left: int, right: int, pivot: Any) -> Any:
+    def with_vectors(source: Keys, at: int, count: int, keys: Keys, left: int, right: int, pivot: Any) -> Any:
+        return split_some(source, at, count, keys, left, right, pivot)
+
+    return with_vectors if vectors.has_vectors() else vectors.split_some
 
 
 def _of_lanes(keys: Any) -> Any:
@@ -48,10 +55,24 @@ def _of_split_lanes(keys: Any) -> Any:
     return with_vectors
 
 
-def _of_few(keys: Keys, first: int, count: int) -> Any:
-    def with_vectors(keys: Keys, first: int, count: int) -> None:
-        sort_few(keys, first, count)
+def _of_few(source: Any, at: int, keys: Any, first: int, count: int) -> Any:
+    def of_integers(source: Any, at: int, keys: Any, first: int, count: int) -> None:
+        sort_few(source, at, keys, first, count)
 
+    def of_floats(source: Any, at: int, keys: Any, first: int, count: int) -> None:
+        if not sort_few(source, at, keys, first, count):  # there is a NaN
+            numbers = 0
+            for i in range(at, at + count):
+                key = source[i]
+                if key == key:
+                    source[i] = source[at + numbers]
+                    source[at + numbers] = key
+                    numbers += 1
+            sort_few(source, at, keys, first, numbers)
+            for i in range(numbers, count):
+                keys[first + i] = source[at + i]
+
+    with_vectors = of_floats if isinstance(keys.dtype, types.Float) else of_integers
     return with_vectors if vectors.has_vectors() else vectors.sort_few
 
 
@@ -72,6 +93,7 @@ def _of_before(key: Any) -> Any:
 overloads(vectors.lanes_of, _of_lanes)
 overloads(vectors.split_lanes_of, _of_split_lanes)
 overloads(vectors.split_vector, _of_vector)
+overloads(vectors.split_some, _of_some)
 overloads(vectors.split_group, _of_group)
 overloads(vectors.sort_few, _of_few)
 overloads(vectors.before, _of_before)

@@ -10,14 +10,16 @@
 
 Most steps are between vectors, which takes one instruction for each.  Steps between lanes take three or four.
 
-Places behind the last key hold the largest number.  Floats are sorted as the signed integers that are in their order,
-after every NaN was replaced by one that comes last.
+Places behind the last key hold the largest number.  NaN has no place in the order of floats, so the network sorts
+nothing if it finds one, and its callers move NaN to the end.  All networks of a type in a module are one
+function, since they take long to compile.
 
 Source: K. E. Batcher, Sorting networks and their applications.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -27,35 +29,53 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from . import vectors
-from .lanes import I32, I64, Lanes, call, check_keys, everywhere, lanes_in, spread
+from .lanes import I1, I32, I64, Lanes, call, check_keys, everywhere, lanes_in, spread
 
 _SIZES = (1, 4, 8, vectors.MOST_VECTORS)
 """Vectors of the networks: a few keys go through the smallest that holds them."""
 
 
-def _typed_sort(typing: Any, keys: Any, first: Any, count: Any) -> Any:
+def _typed_sort(typing: Any, source: Any, at: Any, keys: Any, first: Any, count: Any) -> Any:
+    check_keys(source)
     check_keys(keys)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = lanes_in(context, builder, keys, args[0])
-        _, first, count = args
-        _align_stack(lanes)
-        done = builder.append_basic_block("sorted")
-        for fewer, vectors_ in itertools.pairwise((0, *_SIZES)):
-            some = builder.append_basic_block(f"up_to_{vectors_}")
-            more = builder.append_basic_block(f"above_{vectors_}")
-            builder.cbranch(builder.icmp_signed("<=", count, I64(vectors_ * lanes.number)), some, more)
-            builder.position_at_end(some)
-            _sort_vectors(lanes, first, count, fewer, vectors_, done)
-            builder.position_at_end(more)
-        builder.branch(done)
-        builder.position_at_end(done)
-        return context.get_dummy_value()
+        source_, at, keys_, first, count = args
+        lanes = lanes_in(context, builder, keys, keys_)
+        read, written = lanes_in(context, builder, source, source_).at(at), lanes.at(first)
+        return builder.call(_network(lanes, written.type), [read, written, count])
 
-    return types.void(keys, types.intp, types.intp), code
+    return types.boolean(source, types.intp, keys, types.intp, types.intp), code
 
 
 sort_few = intrinsic(_typed_sort)
+
+
+def _network(lanes: Lanes, pointer: Any) -> Any:
+    """Return the function that sorts some keys; all of a module that sort keys of this type call the same one."""
+    module = lanes.builder.module
+    name = f"smp.sort_few.{lanes.number}.{lanes.bits}.{lanes.floats:d}{lanes.signed:d}"
+    if name in module.globals:
+        return module.globals[name]
+    made = ir.Function(module, ir.FunctionType(I1, [pointer, pointer, I64]), name)
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    builder = ir.IRBuilder(made.append_basic_block("entry"))
+    read, written, count = made.args
+    lanes = lanes._replace(builder=builder)
+    _align_stack(lanes)
+    done = made.append_basic_block("sorted")
+    for fewer, vectors_ in itertools.pairwise((0, *_SIZES)):
+        some = made.append_basic_block(f"up_to_{vectors_}")
+        more = made.append_basic_block(f"above_{vectors_}")
+        builder.cbranch(builder.icmp_signed("<=", count, I64(vectors_ * lanes.number)), some, more)
+        builder.position_at_end(some)
+        _sort_vectors(lanes, read, written, count, fewer, vectors_, done)
+        builder.position_at_end(more)
+    builder.branch(done)
+    builder.position_at_end(done)
+    builder.ret(I1(1))
+    return made
 
 
 def _align_stack(lanes: Lanes) -> None:
@@ -70,7 +90,7 @@ def _align_stack(lanes: Lanes) -> None:
     lanes.builder.call(ir.InlineAsm(kind, "", "r", side_effect=True), [place])  # else the place would be left out
 
 
-def _sort_vectors(lanes: Lanes, first: Any, count: Any, fewer: int, most: int, done: Any) -> None:
+def _sort_vectors(lanes: Lanes, read: Any, written: Any, count: Any, fewer: int, most: int, done: Any) -> None:
     """Sort more than ``fewer`` vectors, up to ``most``, and go on at ``done``.
 
     The lanes from ``count`` on are neither read nor written.
@@ -78,18 +98,20 @@ def _sort_vectors(lanes: Lanes, first: Any, count: Any, fewer: int, most: int, d
     builder, n, size = lanes.builder, lanes.number, lanes.bits // 8
     kind = f"v{n}i{lanes.bits}.p0"
     counts = spread(builder, builder.trunc(count, lanes.word), n)
-    pointers = [lanes.at(builder.add(first, I64(n * k))) for k in range(most)]
+    sources, pointers = ([builder.gep(place, [I64(k)]) for k in range(most)] for place in (read, written))
     chosen = [
         builder.icmp_signed("<", ir.Constant(lanes.words, list(range(n * k, n * k + n))), counts) for k in range(most)
     ]
-    last = everywhere(lanes, (1 << (lanes.bits - 1)) - 1 if lanes.signed else -1)
+    last = _last(lanes)
     held = []
-    for k, pointer in enumerate(pointers):
+    for k, pointer in enumerate(sources):
         if k < fewer:
             words = builder.load(pointer, align=size)
         else:
             words = call(builder, f"llvm.masked.load.{kind}", lanes.words, pointer, I32(size), chosen[k], last)
-        held.append(_integers(lanes, words))
+        held.append(_ordinals(lanes, words))
+    if lanes.floats:
+        _leave_nan(lanes, held)
     for low, high in _columns(most):
         held[low], held[high] = _ordered(lanes, held[low], held[high])
     length = 2 * most
@@ -101,8 +123,8 @@ def _sort_vectors(lanes: Lanes, first: Any, count: Any, fewer: int, most: int, d
             step //= 2
         length *= 2
     held = _rows(lanes, held)
-    for k, (integers, pointer) in enumerate(zip(held, pointers, strict=True)):
-        words = _words(lanes, integers)
+    for k, (ordinals, pointer) in enumerate(zip(held, pointers, strict=True)):
+        words = _words(lanes, ordinals)
         if k >= fewer:  # one vector at most is stored by its lanes, which takes long on some CPUs
             whole, rest = builder.append_basic_block(f"whole_{k}"), builder.append_basic_block(f"rest_{k}")
             builder.cbranch(builder.icmp_signed(">=", count, I64(n * (k + 1))), whole, rest)
@@ -140,17 +162,33 @@ def _exchange(lanes: Lanes, held: list[Any], turn: int) -> None:
         if not inside and k < partner:
             held[k], held[partner] = _ordered(lanes, held[k], held[partner])
         elif inside and k <= partner:
-            least, most = _ordered(lanes, held[k], turned(held[partner]))
+            other = turned(held[partner])
+            least, most = _ordered(lanes, held[k], other)
             if k < partner:
                 held[partner] = turned(builder.select(lower, most, least))
+            elif lanes.floats:  # of two equal zeros, each lane takes its own
+                least, _ = _ordered(lanes, other, held[k])
             held[k] = builder.select(lower, least, most)
 
 
 def _ordered(lanes: Lanes, one: Any, other: Any) -> tuple[Any, Any]:
     """Return the lesser and the larger keys of two vectors."""
     builder = lanes.builder
+    if lanes.floats:
+        return _extreme(lanes, "min", one, other), _extreme(lanes, "max", other, one)
     less = (builder.icmp_unsigned if _stay_unsigned(lanes) else builder.icmp_signed)("<", one, other)
     return builder.select(less, one, other), builder.select(less, other, one)
+
+
+def _extreme(lanes: Lanes, which: str, one: Any, other: Any) -> Any:
+    """Return the lesser or the larger floats of two vectors, and the other one of equal zeros."""
+    builder = lanes.builder
+    if lanes.number * lanes.bits == 512 and not vectors.has_avx512():
+        return builder.select(builder.fcmp_ordered("<>"[which == "max"], one, other), one, other)
+    kind = "ps" if lanes.bits == 32 else "pd"
+    if lanes.number * lanes.bits == 512:
+        return call(builder, f"llvm.x86.avx512.{which}.{kind}.512", lanes.keys, one, other, I32(4))  # as if rounded
+    return call(builder, f"llvm.x86.avx.{which}.{kind}.256", lanes.keys, one, other)
 
 
 def _rows(lanes: Lanes, held: list[Any]) -> list[Any]:
@@ -178,29 +216,40 @@ def _joined(lanes: Lanes, one: Any, other: Any, order: list[int]) -> Any:
     return lanes.builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(I32, lanes.number), order))
 
 
-def _integers(lanes: Lanes, words: Any) -> Any:
-    """Return the integers in the order of the keys, NaN last."""
+def _last(lanes: Lanes) -> Any:
+    """Return vectors of the largest key, or of infinity."""
+    if lanes.floats:
+        return everywhere(lanes, 0x7F800000 if lanes.bits == 32 else 0x7FF0 << 48)
+    return everywhere(lanes, (1 << (lanes.bits - 1)) - 1 if lanes.signed else -1)
+
+
+def _leave_nan(lanes: Lanes, held: list[Any]) -> None:
+    """Return False from the function if there is a NaN, which has no place in the order."""
     builder = lanes.builder
-    if not lanes.floats:
-        flips = not (lanes.signed or _stay_unsigned(lanes))
-        return builder.xor(words, everywhere(lanes, 1 << (lanes.bits - 1))) if flips else words
-    keys = builder.bitcast(words, lanes.keys)
-    last = everywhere(lanes, (1 << (lanes.bits - 1)) - 1)
-    return builder.select(builder.fcmp_unordered("uno", keys, keys), last, _flipped(lanes, words))
+    pairs = zip(held[::2], held[1::2] or held, strict=True)
+    found = functools.reduce(builder.or_, [builder.fcmp_unordered("uno", one, other) for one, other in pairs])
+    nan, none = builder.append_basic_block("nan"), builder.append_basic_block("no_nan")
+    bits = ir.IntType(lanes.number)
+    builder.cbranch(builder.icmp_unsigned("!=", builder.bitcast(found, bits), bits(0)), nan, none)
+    builder.position_at_end(nan)
+    builder.ret(I1(0))
+    builder.position_at_end(none)
 
 
-def _words(lanes: Lanes, integers: Any) -> Any:
-    """Return the bits of the keys that have these integers."""
-    return _flipped(lanes, integers) if lanes.floats else _integers(lanes, integers)
+def _ordinals(lanes: Lanes, words: Any) -> Any:
+    """Return vectors that are compared as the keys are."""
+    builder = lanes.builder
+    if lanes.floats:
+        return builder.bitcast(words, lanes.keys)
+    flips = not (lanes.signed or _stay_unsigned(lanes))
+    return builder.xor(words, everywhere(lanes, 1 << (lanes.bits - 1))) if flips else words
+
+
+def _words(lanes: Lanes, ordinals: Any) -> Any:
+    """Return the bits of the keys that are compared as these are."""
+    return lanes.builder.bitcast(ordinals, lanes.words) if lanes.floats else _ordinals(lanes, ordinals)
 
 
 def _stay_unsigned(lanes: Lanes) -> bool:
     """Return True for keys that are compared as unsigned integers; AVX2 has no such comparison for 64 bits."""
     return not lanes.signed and (lanes.bits == 32 or vectors.width() == 64)
-
-
-def _flipped(lanes: Lanes, words: Any) -> Any:
-    """Return the integers of negative floats with all bits but the sign flipped; twice gives the same again."""
-    builder = lanes.builder
-    negative = builder.ashr(words, everywhere(lanes, lanes.bits - 1))
-    return builder.xor(words, builder.and_(negative, everywhere(lanes, (1 << (lanes.bits - 1)) - 1)))

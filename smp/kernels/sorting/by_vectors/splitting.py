@@ -1,4 +1,4 @@
-"""Vector code of ``split_vector`` and ``split_group``: a vector is packed in a register, and stored twice.
+"""Vector code of ``split_vector`` and its like: a vector is packed in a register, and stored twice.
 
 The lanes of a vector change places by a table, which has an order of lanes for each set of keys above the pivot:
 
@@ -50,6 +50,37 @@ def _splits(octets: int) -> Any:
 split_vector, split_group = _splits(0), _splits(vectors.GROUP_BYTES)
 
 
+def _typed_some(typing: Any, source: Any, at: Any, count: Any, keys: Any, left: Any, right: Any, pivot: Any) -> Any:
+    check_keys(source)
+    check_keys(keys)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source_, at, count, keys_, left, right, pivot = args
+        given = lanes_in(context, builder, source, source_, vectors.MOST_SPLIT)
+        lanes = lanes_in(context, builder, keys, keys_, vectors.MOST_SPLIT)
+        return _split_some(lanes, given.at(at), count, lanes.at(left), lanes.at(right), pivot)
+
+    return types.intp(source, types.intp, types.intp, keys, types.intp, types.intp, keys.dtype), code
+
+
+split_some = intrinsic(_typed_some)
+
+
+def _split_some(lanes: Lanes, place: Any, count: Any, left: Any, right: Any, pivot: Any) -> Any:
+    """Read a vector and split its first keys; the others count as above the pivot, so that they come last.
+
+    They are stored where the places on the right end, and what is there is stored again.
+    """
+    builder, n, size = lanes.builder, lanes.number, lanes.bits // 8
+    others = builder.trunc(builder.shl(I64((1 << n) - 1), count), ir.IntType(n))
+    words, behind = (builder.load(at, align=size) for at in (place, right))
+    both, above = _packed(lanes, words, spread(builder, pivot, n), others)
+    last = builder.gep(builder.bitcast(right, lanes.word.as_pointer()), [builder.neg(count)])
+    for made, at in ((both, left), (both, builder.bitcast(last, right.type)), (behind, right)):
+        builder.store(made, at, align=size)
+    return builder.sub(I64(n), above)
+
+
 def _split(lanes: Lanes, places: list[Any], left: Any, right: Any, pivot: Any) -> Any:
     """Read vectors, pack each, store it at both ends of the free places, and return how many keys come first."""
     builder, n, size = lanes.builder, lanes.number, lanes.bits // 8
@@ -65,8 +96,11 @@ def _split(lanes: Lanes, places: list[Any], left: Any, right: Any, pivot: Any) -
     return builder.sub(I64(n * len(places)), above)
 
 
-def _packed(lanes: Lanes, words: Any, pivots: Any) -> tuple[Any, Any]:
-    """Return a vector with the keys above the pivot behind the others, and the number of those above."""
+def _packed(lanes: Lanes, words: Any, pivots: Any, others: Any = None) -> tuple[Any, Any]:
+    """Return a vector with the keys above the pivot behind the others, and the number of those above.
+
+    The lanes of ``others``, a number with one bit for each, count as above.
+    """
     builder, n = lanes.builder, lanes.number
     if lanes.floats:
         above = builder.fcmp_unordered(">", builder.bitcast(words, lanes.keys), pivots)
@@ -74,7 +108,8 @@ def _packed(lanes: Lanes, words: Any, pivots: Any) -> tuple[Any, Any]:
         above = builder.icmp_signed(">", words, pivots)
     else:
         above = builder.icmp_unsigned(">", words, pivots)
-    chosen = builder.zext(builder.bitcast(above, ir.IntType(n)), I64)
+    bits = builder.bitcast(above, ir.IntType(n))
+    chosen = builder.zext(bits if others is None else builder.or_(bits, others), I64)
     part = lanes.word if n == _PLACES else I32
     table = ir.Constant(ir.ArrayType(part, 1 << n), [_entry(n, k) for k in range(1 << n)])
     made: Any = cgutils.global_constant(builder.module, f"smp.orders.{n}.{lanes.bits}", table)

@@ -65,6 +65,18 @@ def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot
     return len(low)
 
 
+def split_some(source: Keys, at: int, count: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
+    """Read a vector of keys and split the first ``count`` of them as `split_vector` does; return how many come first.
+
+    There is room for a vector behind ``right``, where nothing changes.
+    """
+    some = source[at : at + count].copy()
+    first = some <= pivot
+    low, high = some[first], some[~first]
+    keys[left : left + len(low)], keys[right - len(high) : right] = low, high
+    return len(low)
+
+
 def split_group(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
     """Read a group of vectors, and then do with each what `split_vector` does; return how many keys come first."""
     lanes, group = split_lanes_of(keys), GROUP_BYTES // keys.itemsize
@@ -76,9 +88,20 @@ def split_group(source: Keys, at: int, keys: Keys, left: int, right: int, pivot:
     return total
 
 
-def sort_few(keys: Keys, first: int, count: int) -> None:
-    """Sort ``count`` keys from the place ``first`` on, at most `MOST_VECTORS` vectors of them, NaN last."""
-    keys[first : first + count].sort()
+def sort_few(source: Keys, at: int, keys: Keys, first: int, count: int) -> None:
+    """Read ``count`` keys, at most `MOST_VECTORS` vectors of them, and store them in order, NaN last.
+
+    Parameters
+    ----------
+    source, keys : plain arrays of one of `smp.kernels.sorting.keys.DTYPES`
+        Array that is read, and array that is written; they may be the same.  If some keys are NaN, those that are read
+        may change places.
+    at, first : int
+        Place of the first key that is read, and of the first one that is written.
+    count : int
+        Number of keys.
+    """
+    keys[first : first + count] = np.sort(source[at : at + count])
 
 
 def before(key: Any) -> Any:
@@ -92,7 +115,13 @@ def before(key: Any) -> Any:
 @functools.cache
 def width() -> int:
     """Return the bytes of a vector."""
-    return 64 if _features().get("avx512f") else 32
+    return 64 if has_avx512() else 32
+
+
+@functools.cache
+def has_avx512() -> bool:
+    """Return True if the CPU has vectors of 64 bytes."""
+    return bool(_features().get("avx512f"))
 
 
 @functools.cache
@@ -109,9 +138,14 @@ def _features() -> Any:
     return get_host_cpu_features()
 
 
-def split_for_numpy() -> bool:
-    """Return True on CPUs where NumPy sorts the parts that vectors have split: all but those of `beat_numpy`."""
+def split_for_streams() -> bool:
+    """Return True on CPUs where "auto" sorts with vectors if several streams share the work, and not with one."""
     return has_vectors() and not beat_numpy()
+
+
+def numpy_sorts_parts() -> bool:
+    """Return True on CPUs where NumPy sorts the parts that vectors have split: those of Intel with AVX-512."""
+    return split_for_streams() and width() == 64
 
 
 @functools.cache
@@ -119,7 +153,8 @@ def beat_numpy() -> bool:
     """Return True on CPUs of AMD's Zen 4.
 
     NumPy's sort stores the chosen lanes of a vector, which these CPUs do by microcode.  On CPUs of Intel with AVX-512,
-    it takes half as long as vectors alone.  With AVX2, a network has half as many registers of half the width.
+    it took half as long as vectors alone, before networks were turned and short parts had a buffer (decision 0055).
+    With AVX2, vectors take 0.8 to 0.95 of its time, which is too little for one short call.
     """
     if not has_vectors() or width() == 32:  # a virtual Zen 4 may have no AVX-512
         return False
