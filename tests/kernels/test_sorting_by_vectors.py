@@ -349,8 +349,8 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
         (rng.random(short - 1), [], []),
         (rng.random(short), [2], [2]),
         (rng.random(1 << 21), [2], []),  # by many, moved into parts
-        (np.tile([1.0, 0.0], 1 << 18), [], []),
-        (rng.integers(0, 30, fast.FEWER_FOR_NUMPY * short + 16) / 1.0, [2], [2]),
+        (np.tile([1.0, 0.0], short), [], []),
+        (rng.integers(0, 30, fast.FEWER_FOR_STREAMS[vectors.width()] * short + 16) / 1.0, [2], [2]),
         (np.arange(1 << 19), [], []),  # copied
         (rng.integers(0, 1000, 1 << 20), [], []),  # counted
     ):
@@ -358,6 +358,10 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             taken.clear()
             assert same(sort(keys, threads=threads), np.sort(keys))
             assert taken == expected
+
+
+FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= functions.FEWER_AT_ONCE[vectors.width()] else []
+"""Streams that split keys of few values that are too many to be left to NumPy at once."""
 
 
 @pytest.mark.parametrize(
@@ -369,7 +373,7 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
         ("nearly in order", [2, 2], 0),
         ("in order", [], 2),
         ("few", [], 0),
-        ("few of a longer array", [], 2),
+        ("few of a longer array", FEW_OF_MANY, 2),
         ("short and nearly in order", [], 0),
         ("short, narrow and nearly in order", [], 0),
         ("short and in order", [], 2),
@@ -402,6 +406,29 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
     assert same(keys, expected)
     assert taken == split
     assert len(calls) == asked
+
+
+@needs_vectors
+@pytest.mark.parametrize("numpys", [False, True])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_parts(
+    dtype: Any, numpys: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: numpys)
+    at_once, function = list[int](), functions.sort_alone
+    monkeypatch.setattr(functions, "sort_alone", lambda *args: at_once.append(1) or function(*args))
+    by_rule = noted(monkeypatch, "sort_by_vectors")
+    n = fast.WORTH_ALONE[np.dtype(dtype).itemsize] // np.dtype(dtype).itemsize
+    many = drawn(np.dtype(dtype), n)
+    few = many[np.arange(n) % 5]
+    for keys, alone in ((many, not numpys), (many[:-1], False), (few, False), (many[::2], False)):
+        at_once.clear()
+        by_rule.clear()
+        assert same(sort(keys), np.sort(keys))
+        assert len(at_once) == alone
+        assert same(sort(keys, threads=1), np.sort(keys))
+        assert by_rule == [1] * alone
 
 
 def test_models_are_asked_where_vectors_would_split_keys_at_once(
@@ -507,7 +534,8 @@ def test_libraries_of_cpus_whose_vectors_split_choose_them_by_rule(splitting: No
     assert [*library.implementations] == ["numpy", "vectors", "halves", "partition"]
     least = fast.worth_moving(True) // 8
     assert [library.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (least - 1, least, 10**7)] == ["numpy", *["vectors"] * 2]
-    assert library.choose(1e6, 2.0, 0.0, 0.0, 0.5) == "numpy"
+    longer = fast.FEWER_FOR_STREAMS[vectors.width()] * least
+    assert [library.choose(n, 2.0, 0.0, 0.0, 0.5) for n in (longer - 1, longer)] == ["numpy", "vectors"]
     assert "vectors" not in choice.sort_library(np.dtype(np.float64), 5).implementations
 
 

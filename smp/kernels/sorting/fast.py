@@ -24,13 +24,16 @@ from .counting import WIDEST, count_exactly, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
-from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, repeats, seem_narrow
+from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, repeats, seem_narrow, vary
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
+WORTH_SPLITTING, MOST_SPLITTING = {32: 5 << 17, 64: 3 << 18}, 4
 """Bytes of keys from which "auto" lets several streams split them with vectors, by the bytes of a vector, and most
 streams that do so; see decisions 0044 to 0046."""
+WORTH_ALONE = {4: 1 << 17, 8: 3 << 16}
+"""Bytes of keys from which "auto" lets one stream sort with vectors where NumPy takes little longer, by the bytes of a
+key; see decision 0055."""
 WORTH_COUNTING = {32: 1 << 14, 64: 1 << 15}
 """Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
@@ -39,9 +42,9 @@ STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
 WORTH_TWO = CHUNK_BYTES
 """Bytes of keys from which "auto" takes a second stream for vectors."""
-FEWER_SPLITS, FEWER_FOR_NUMPY = 4, 16
+FEWER_SPLITS, FEWER_FOR_STREAMS = 4, {32: 4, 64: 16}
 """Time that vectors take for keys that all differ, over that for keys of few values; and the length from which they
-split keys of few values on several streams, over that for others."""
+split keys of few values on several streams, over that for others, by the bytes of a vector."""
 FEW_BITS = 5
 """Variety up to which keys are few values."""
 KEYS_TO_COUNT = 1 << 18
@@ -91,7 +94,8 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
             return
     elif algorithm == "auto" and is_narrow(keys) and _counted_exactly(keys, out, streams):
         return
-    if algorithm == "vectors" or (algorithm == "auto" and keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy()):
+    alone = keys.nbytes >= WORTH_VECTORS if vectors.beat_numpy() else worth_alone(keys)
+    if algorithm == "vectors" or (algorithm == "auto" and alone):
         sort_by_vectors(keys, out, streams, sample)
         return
     if out is not keys:  # NumPy does not see every overlap of strided arrays
@@ -148,7 +152,7 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
     splits = may_split(min(streams, 2))
     if few and not (by_vectors or splits):
         return 1
-    worth = octets / (FEWER_SPLITS if by_vectors else FEWER_FOR_NUMPY) if few else octets
+    worth = octets / (FEWER_SPLITS if by_vectors else FEWER_FOR_STREAMS[vectors.width()]) if few else octets
     two = (by_vectors and worth >= WORTH_TWO) or (splits and worth >= worth_moving(True))
     return min(streams, max(1 + two, int(worth) // STREAM_BYTES))
 
@@ -156,6 +160,12 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
 def may_split(streams: int) -> bool:
     """Return True if "auto" lets this number of streams split long arrays with vectors."""
     return vectors.split_for_streams() and 1 < streams <= MOST_SPLITTING
+
+
+def worth_alone(keys: Keys) -> bool:
+    """Return True for keys that one stream should sort with vectors, on CPUs where NumPy takes little longer."""
+    apt = vectors.split_for_streams() and not vectors.numpy_sorts_parts()
+    return apt and keys.nbytes >= WORTH_ALONE[keys.itemsize] and is_plain(keys) and vary(keys)
 
 
 def worth_moving(splits: bool) -> int:

@@ -26,7 +26,7 @@ from smp.errors import Unsupported
 
 from ..in_process import check_threads, opened, streams_for
 from .by_vectors import vectors
-from .by_vectors.in_place import CHUNK_BYTES, sort_by_vectors
+from .by_vectors.in_place import CHUNK_BYTES, sort_alone, sort_by_vectors
 from .choice import Request, argsort_library, by_models, sort_library
 from .counting import WIDEST, count_exactly, count_various
 from .fast import (
@@ -42,6 +42,7 @@ from .fast import (
     streams_by_rule,
     widest_of,
     worth_a_glance,
+    worth_alone,
     worth_counting,
     worth_moving,
 )
@@ -55,7 +56,7 @@ from .sampling import direction, first_way, may_run, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
-FEWER_AT_ONCE = {32: 8, 64: 4}
+FEWER_AT_ONCE = {32: 4, 64: 4}
 """Length of keys of few values from which NumPy does not sort them at once, over that of other keys, by the bytes of a
 vector."""
 LEAST = 1 << 16
@@ -95,12 +96,14 @@ def sort(
         them, or 32 KiB with AVX-512 on other CPUs than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy"
         below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or
         most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or AVX-512,
-        and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on with
-        AVX-512, and from 16 times that on if a few keys show few distinct ones.  Each stream has at least 1 MiB of
-        keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least 256K keys.
+        and on up to four streams, it is "vectors" instead of these two, from 640 KiB on, or from 768 KiB on with
+        AVX-512, and from 4 or 16 times that on if a few keys show few distinct ones.  With AVX2 alone, one stream takes
+        "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, if a few keys show many distinct ones.  Each
+        stream has at least 1 MiB of keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at
+        least 256K keys.
 
-        "vectors" sorts with vectors alone on AMD's Zen 4.  On other CPUs, vectors split the keys, and NumPy sorts parts
-        of up to 512 KiB, or 8 MiB with AVX-512.
+        "vectors" sorts with vectors alone on AMD's Zen 4, and with AVX2.  On other CPUs with AVX-512, vectors split the
+        keys, and NumPy sorts parts of up to 8 MiB.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -255,7 +258,10 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
     if not (splits or few) and keys.nbytes >= LEAST and _models_are_asked(keys, inside, streams_for(machine)):
         return None
     made = keys if inside else keys.copy()
-    made.sort()
+    if not few and worth_alone(made):
+        sort_alone(made, 0, len(made))
+    else:
+        made.sort()
     return made
 
 

@@ -16,6 +16,9 @@ by the number before the pivot leaves those below the pivot in front.
     the pivot is the largest of some keys                          below the pivot first, then the others up to it
     it is the smallest of some keys, or no key at all is above it  those up to the pivot first, then those below it
 
+Before the second split, its keys are looked through: often all equal the pivot, and are done.  So are all keys of a
+part, if some keys are equal.
+
 A part whose pivots were bad again and again is left to NumPy, so that the time is never quadratic.
 
 Source: Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, for the splitting in place.
@@ -32,7 +35,7 @@ from smp import inline, local
 from smp._runtime.loops.atomics import prefetch
 
 from ..keys import Keys
-from .short import SHORT_BYTES, sort_short
+from .short import SHORT_BYTES, alike, copy_keys, sort_short
 from .vectors import (
     GROUP_BYTES,
     MOST_SPLIT,
@@ -99,10 +102,8 @@ def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -
     line, groups = _LINE_BYTES // keys.itemsize, max((high - low) // group - 3, 0)
     stop = low + (1 + groups) * group
     free = group + high - stop
-    for i in range(group):  # quicker than slices, whose overlap is checked
-        kept[i] = keys[low + i]
-    for i in range(free - group):
-        kept[group + i] = keys[stop + i]
+    copy_keys(keys, low, kept, 0, group)
+    copy_keys(keys, stop, kept, group, free - group)
     left, right = low, high
     at, unread = low + group, low + 2 * group
     for _ in range(groups):
@@ -143,9 +144,10 @@ def split_into(source: Keys, keys: Keys, low: int, high: int, pivot: Any) -> int
 def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: int) -> tuple[int, int]:
     """Split a part; return the end of its first half and the place of the second.  What is between them is sorted."""
     key, smallest, largest = pivot
+    if smallest and largest and alike(keys, low, high, key):
+        return low, high
     under = before(key)
-    least = under == key
-    under_first = largest and not least
+    under_first = largest and under != key
     start, stop, by, middle = low, high, under if under_first else key, low
     for again in range(2):
         place = split(keys, start, stop, by, kept, 0)
@@ -155,11 +157,11 @@ def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: in
         if under_first:
             start, by = middle, key
         elif smallest or middle == high:
-            if least:
-                return low, middle
             stop, by = middle, under
         else:
             break
+        if alike(keys, start, stop, key):
+            return (start, high) if under_first else (low, stop)
         if stop - start <= few:
             break
     return middle, middle
@@ -178,8 +180,9 @@ def split_block(keys: Keys, low: int, high: int, pivot: Any) -> int:
 @local(name="sorting.exchange", terms={"key": "count"}, cost="(2 * load + 2 * store + int) * count")
 def exchange(keys: Keys, first: int, other: int, count: int) -> None:
     """Exchange the keys of two ranges."""
-    for i in range(count):
-        keys[first + i], keys[other + i] = keys[other + i], keys[first + i]
+    one, two = keys[first : first + count], keys[other : other + count]
+    for i in range(count):  # the compiler makes vectors of loops that count from 0
+        one[i], two[i] = two[i], one[i]
 
 
 _HALVINGS = "max(high - low, 0) * log2(max(high - low, 0) + 2)"

@@ -45,7 +45,7 @@ PART_BYTES = {32: 1 << 21, 64: 1 << 23}
 """The same on CPUs where one stream leaves all keys to NumPy, by the bytes of a vector."""
 LAST_BYTES = {32: 1 << 17, 64: PART_BYTES[64]}
 """The same if no other part is left for the next free stream."""
-TOGETHER_BYTES = 1 << 19
+TOGETHER_BYTES = 1 << 18
 """Bytes from which a part is split for several streams on these CPUs."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
@@ -99,7 +99,7 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
     if keys.nbytes <= _worth_sharing():
         sort_alone(keys, 0, n)
         return
-    parts = _Parts(keys)
+    parts = _Parts(keys, streams)
     if streams == 2 and pivot is not None and keys.nbytes < WORTH_BYTES_OF_TWO[vectors.width()]:
         split = split_block if source is None else partial(split_into, source)
         parts.put((0, n, partial(split, keys, 0, n, pivot)))
@@ -222,8 +222,9 @@ def _exchanges(keys: Keys, team: _Team, ends: list[int]) -> list[Call]:
 class _Parts:
     """Parts that are still to be sorted, from which every stream takes one and to which it may add others."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, streams: int) -> None:
         self._keys = keys
+        self._shared = streams > 1 and vectors.split_for_streams()  # the last part, too
         self._todo: list[Part] = []
         self._splitting = 0  # streams that may still add a part
         self._changed = threading.Condition()
@@ -271,5 +272,5 @@ class _Parts:
 
     def _most(self) -> int:
         """Return the most bytes of a part that one stream sorts alone; fewer if it would be the last one."""
-        last = vectors.split_for_streams() and not self._todo  # without the lock: at worst, one split more or less
+        last = self._shared and not self._todo  # without the lock: at worst, one split more or less
         return LAST_BYTES[vectors.width()] if last else _chunk()

@@ -55,11 +55,11 @@ def _of_split_lanes(keys: Any) -> Any:
     return with_vectors
 
 
-def _of_few(source: Any, at: int, keys: Any, first: int, count: int) -> Any:
-    def of_integers(source: Any, at: int, keys: Any, first: int, count: int) -> None:
+def _of_few(source: Keys, at: int, keys: Keys, first: int, count: int) -> Any:
+    def of_integers(source: Keys, at: int, keys: Keys, first: int, count: int) -> None:
         sort_few(source, at, keys, first, count)
 
-    def of_floats(source: Any, at: int, keys: Any, first: int, count: int) -> None:
+    def of_floats(source: Keys, at: int, keys: Keys, first: int, count: int) -> None:
         if not sort_few(source, at, keys, first, count):  # there is a NaN
             numbers = 0
             for i in range(at, at + count):
