@@ -422,7 +422,9 @@ def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_par
     n = fast.WORTH_ALONE[np.dtype(dtype).itemsize] // np.dtype(dtype).itemsize
     many = drawn(np.dtype(dtype), n)
     few = many[np.arange(n) % 5]
-    for keys, alone in ((many, not numpys), (many[:-1], False), (few, False), (many[::2], False)):
+    more = np.tile(few, 2)
+    cases = (many, not numpys), (many[:-1], False), (few, False), (more, not numpys), (more[:-1], False)
+    for keys, alone in (*cases, (many[::2], False)):
         at_once.clear()
         by_rule.clear()
         assert same(sort(keys), np.sort(keys))

@@ -28,12 +28,12 @@ from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, repeats,
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_SPLITTING, MOST_SPLITTING = {32: 5 << 17, 64: 3 << 18}, 4
+WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
 """Bytes of keys from which "auto" lets several streams split them with vectors, by the bytes of a vector, and most
 streams that do so; see decisions 0044 to 0046."""
 WORTH_ALONE = {4: 1 << 17, 8: 3 << 16}
 """Bytes of keys from which "auto" lets one stream sort with vectors where NumPy takes little longer, by the bytes of a
-key; see decision 0055."""
+key; twice as many of few values.  See decision 0055."""
 WORTH_COUNTING = {32: 1 << 14, 64: 1 << 15}
 """Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
@@ -164,8 +164,10 @@ def may_split(streams: int) -> bool:
 
 def worth_alone(keys: Keys) -> bool:
     """Return True for keys that one stream should sort with vectors, on CPUs where NumPy takes little longer."""
-    apt = vectors.split_for_streams() and not vectors.numpy_sorts_parts()
-    return apt and keys.nbytes >= WORTH_ALONE[keys.itemsize] and is_plain(keys) and vary(keys)
+    if vectors.numpy_sorts_parts() or not vectors.split_for_streams() or not is_plain(keys):
+        return False
+    worth = keys.nbytes / WORTH_ALONE[keys.itemsize]
+    return worth >= 2 or (worth >= 1 and vary(keys))
 
 
 def worth_moving(splits: bool) -> int:

@@ -96,9 +96,9 @@ def sort(
         them, or 32 KiB with AVX-512 on other CPUs than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy"
         below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or
         most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or AVX-512,
-        and on up to four streams, it is "vectors" instead of these two, from 640 KiB on, or from 768 KiB on with
+        and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on with
         AVX-512, and from 4 or 16 times that on if a few keys show few distinct ones.  With AVX2 alone, one stream takes
-        "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, if a few keys show many distinct ones.  Each
+        "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, or twice that of few distinct ones.  Each
         stream has at least 1 MiB of keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at
         least 256K keys.
 
@@ -258,7 +258,7 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
     if not (splits or few) and keys.nbytes >= LEAST and _models_are_asked(keys, inside, streams_for(machine)):
         return None
     made = keys if inside else keys.copy()
-    if not few and worth_alone(made):
+    if worth_alone(made):
         sort_alone(made, 0, len(made))
     else:
         made.sort()
@@ -351,7 +351,8 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
     if by_glance:
         sort_fast(keys, out, several, "vectors")
     else:
-        sort_fast(keys, out, several, "numpy" if few and several == 1 and not by_vectors else "auto")
+        left = few and several == 1 and not (by_vectors or worth_alone(keys))
+        sort_fast(keys, out, several, "numpy" if left else "auto")
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:
