@@ -142,6 +142,7 @@ def test_a_suite_may_have_larger_sizes_than_the_study() -> None:
     assert large[-1].m == 16 * T_MAX
 
 
+@pytest.mark.slow
 def test_suites_2_and_3_favour_no_processor() -> None:
     rng = np.random.default_rng(5)
     p, h, repeats = 4, 1000, 2000

@@ -86,6 +86,7 @@ def test_a_fit_minimises_the_relative_error(system: tuple[NDArray[np.float64], N
     assert model.residual == pytest.approx(np.sqrt(least / (len(y) - len(planted))))
 
 
+@pytest.mark.slow
 def test_the_95_percent_interval_covers_95_percent() -> None:
     rng = np.random.default_rng(1)
     words = np.geomspace(1e3, 1e6, 40)

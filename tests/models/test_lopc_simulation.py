@@ -286,6 +286,7 @@ def campaign() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_chosen_servers_are_as_good_as_any() -> None:
     found = [campaign().loss((number, 600)) for number in range(20)]
     assert all(one.chosen - one.noise <= 0.01 for one in found)

@@ -127,6 +127,7 @@ def test_a_change_between_versions_is_marked_if_it_exceeds_the_noise_of_both():
     assert given[0].uncertainty == pytest.approx(math.hypot(before.uncertainty, after.uncertainty / 0.9))
 
 
+@pytest.mark.slow
 def test_the_uncertainty_of_a_change_is_the_deviation_of_many_changes():
     """The effects are as large as the unperturbed response, so its own noise counts most."""
     rng = np.random.default_rng(5)
@@ -229,6 +230,7 @@ def test_s_is_the_deviation_of_effects_and_fewer_than_one_in_a_hundred_null_effe
     assert found[0].factor == max(3, scipy.stats.t.ppf(0.995, found[0].freedom))
 
 
+@pytest.mark.slow
 def test_bursts_of_noise_mark_no_more_null_effects_if_each_replication_has_a_fresh_order():
     """The computer is slow for some twenty runs at a time, and now and then a run is held up.  Half of the replications
     are anything but independent, and the noise is far from normal."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import pictures
-from support.sampled import examples
+from support.sampled import each, examples
 from support.tables import below
 
 import smp
@@ -101,7 +101,7 @@ def test_a_program_that_saturates_has_no_trusted_large_end() -> None:
     assert (found.verdict, found.delays[found.trusted][-1]) == ("small delays", 8)
 
 
-@pytest.mark.parametrize("freedom", [2, 6, 30])
+@pytest.mark.parametrize("freedom", each(3, [2, 6, 30]))
 def test_p_values_allow_for_few_degrees_of_freedom(freedom: int) -> None:
     """With the normal distribution instead, 27, 7 and 2 in a hundred linear ladders would be doubted."""
     rng = np.random.default_rng(freedom)

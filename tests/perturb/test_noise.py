@@ -41,6 +41,7 @@ def test_noise_alone_is_rarely_called_an_effect(name: str, replicates: int) -> N
     assert all(0.9 * half <= freedom < 1.1 * half for freedom in typical)
 
 
+@pytest.mark.slow
 def test_equal_noise_is_pooled() -> None:
     made = fractional("2^3", "swap, push, pop")
     found = list(simulated(made, 1_000, scatter=PUSH))
@@ -51,6 +52,7 @@ def test_equal_noise_is_pooled() -> None:
         assert conditional(one, "push", "swap").uncertainty == pytest.approx(math.sqrt(2) * one.uncertainty)
 
 
+@pytest.mark.slow
 def test_the_errors_of_effects_at_a_level_are_those_of_that_level() -> None:
     made = fractional("2^3", "swap, push, pop")
     found = [one for one in simulated(made, 1_000) if one.scattering == ("swap",)]
