@@ -355,16 +355,19 @@ def test_the_lock_of_the_compiler_is_free_after_its_holder_was_killed(nothing_le
         if proc.rank == 0:
             with compile_lock("a loop"):
                 turn.view[0] = 1
-                time.sleep(0.05)
+                while not turn.view[2]:
+                    pass
+                time.sleep(0.05)  # until the other processor waits for the lock
                 os.kill(os.getpid(), signal.SIGKILL)
         while not turn.view[0]:
             pass
+        turn.view[2] = 1
         with compile_lock("a loop"):
             turn.view[1] = 1
         proc.barrier()
 
     with smp.host(2) as machine:
-        turn = machine.zeros(2)
+        turn = machine.zeros(3)
         with bounded(), pytest.raises(ProcessorDied, match="processor 0 of 2 was killed by SIGKILL"):
             machine.run(program, turn)
         assert turn[1] == 1
