@@ -206,6 +206,21 @@ def test_parts_with_bad_pivots_are_left_to_numpy() -> None:
     assert same(found, np.sort(keys))
 
 
+@needs_vectors
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("share", [0.2, 0.6, 1.0])
+def test_short_parts_with_nan_are_given_back_complete(dtype: Any, share: float) -> None:
+    """A pivot that is NaN is found after some splits, while parts wait in both halves of the buffer."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        keys = rng.permutation(1500 + 10 * seed).astype(dtype)
+        keys[rng.random(len(keys)) < share] = np.nan
+        found, left = keys.copy(), np.empty((64, 2), np.int64)
+        for low, high in left[: sort_part(found, 0, len(keys), left)].tolist():
+            found[low:high].sort()
+        assert same(found, np.sort(keys))
+
+
 def test_the_failure_of_one_stream_leaves_no_other_one_waiting(
     with_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 import pytest
 from support.machines import HARD, ROOT, Script, gone
-from support.nodes import on_nodes, on_two_quiet_nodes
+from support.nodes import DEATHS, UNTOLD, on_nodes, on_two_quiet_nodes
 
 import smp
 from smp._runtime.nodes.cell_service import THREAD
@@ -42,12 +42,6 @@ COPIES = 8
 AFTER = 0.1
 """Seconds for which a processor is in its phase before something happens."""
 PHASES = ("copy-in", "compute", "copy-out", "cell")
-UNTOLD = "ended, by a signal"
-DEATHS = {
-    "exit": f"(ended with status 3|{UNTOLD})",  # MPICH's launcher does not always say it, if the CPUs are busy
-    "SIGKILL": f"(was killed by SIGKILL|{UNTOLD})",
-    "SIGSEGV": f"(was killed by SIGSEGV|{UNTOLD})",
-}
 
 
 class Late:

@@ -29,6 +29,14 @@ node=$1; shift
 exec {OTHER_CLOCK} sh -c "exec $*"
 """
 
+UNTOLD = "ended, by a signal"
+DEATHS = {
+    "exit": f"(ended with status 3|{UNTOLD})",  # MPICH's launcher does not always say it, if the CPUs are busy
+    "SIGKILL": f"(was killed by SIGKILL|{UNTOLD})",
+    "SIGSEGV": f"(was killed by SIGSEGV|{UNTOLD})",
+}
+"""What is said of a processor that has died in each way."""
+
 
 @functools.cache
 def one_node_only() -> bool:

@@ -42,7 +42,7 @@ from .vectors import before
 CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
 PART_BYTES = {32: 1 << 21, 64: 1 << 23}
-"""The same on CPUs where one stream leaves all keys to NumPy, by the bytes of a vector."""
+"""The same on CPUs of `split_for_streams`, by the bytes of a vector."""
 LAST_BYTES = {32: 1 << 17, 64: PART_BYTES[64]}
 """The same if no other part is left for the next free stream."""
 TOGETHER_BYTES = 1 << 18

@@ -11,8 +11,8 @@
 Most steps are between vectors, which takes one instruction for each.  Steps between lanes take three or four.
 
 Places behind the last key hold the largest number.  NaN has no place in the order of floats, so the network sorts
-nothing if it finds one, and its callers move NaN to the end.  All networks of a type in a module are one
-function, since they take long to compile.
+nothing if it finds one, and its callers move NaN to the end.  All networks of a type in a module are one function,
+since they take long to compile.
 
 Source: K. E. Batcher, Sorting networks and their applications.
 """
@@ -187,7 +187,9 @@ def _extreme(lanes: Lanes, which: str, one: Any, other: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<>"[which == "max"], one, other), one, other)
     kind = "ps" if lanes.bits == 32 else "pd"
     if lanes.number * lanes.bits == 512:
-        return call(builder, f"llvm.x86.avx512.{which}.{kind}.512", lanes.keys, one, other, I32(4))  # as if rounded
+        return call(
+            builder, f"llvm.x86.avx512.{which}.{kind}.512", lanes.keys, one, other, I32(4)
+        )  # 4: as the CPU is set
     return call(builder, f"llvm.x86.avx.{which}.{kind}.256", lanes.keys, one, other)
 
 
