@@ -59,7 +59,6 @@ def _network(lanes: Lanes, pointer: Any) -> Any:
         return module.globals[name]
     made = ir.Function(module, ir.FunctionType(I1, [pointer, pointer, I64]), name)
     made.linkage = "internal"
-    made.attributes.add("noinline")
     builder = ir.IRBuilder(made.append_basic_block("entry"))
     read, written, count = made.args
     lanes = lanes._replace(builder=builder)
