@@ -375,7 +375,7 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             assert taken == expected
 
 
-FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= functions.FEWER_AT_ONCE[vectors.width()] else []
+FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= functions.FEWER_AT_ONCE else []
 """Streams that split keys of few values that are too many to be left to NumPy at once."""
 
 
@@ -405,7 +405,7 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
         "nearly in order": np.append(np.arange(300.0), np.arange(1.0 * n)),
         "in order": np.arange(1.0 * n),
         "few": rng.integers(0, 9, n) / 2,
-        "few of a longer array": rng.integers(0, 9, functions.FEWER_AT_ONCE[vectors.width()] * n) / 2,
+        "few of a longer array": rng.integers(0, 9, functions.FEWER_AT_ONCE * n) / 2,
         "short and nearly in order": np.append(np.arange(300.0), np.arange(n / 2)),
         "short, narrow and nearly in order": np.append(np.arange(300), np.sort(rng.integers(0, 8000, n // 2))),
         "short and in order": np.arange(n / 2),

@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 import pytest
 from support.machines import HARD, ROOT, Script, gone
-from support.nodes import DEATHS, NETWORK, on_nodes
+from support.nodes import DEATHS, NETWORK, UNTOLD, on_nodes
 from support.sampled import campaigns
 
 import smp
@@ -640,14 +640,18 @@ def test_a_processor_that_dies_ends_the_run_and_closes_the_machine(nothing_left:
             os.kill(os.getpid(), getattr(signal, how))
         proc.barrier()
 
-    with on_nodes(2, 2) as machine:
-        machine.run(together)
-        began = time.monotonic()
-        with pytest.raises(ProcessorDied, match=f"processor {rank} of 4 {DEATHS[how]}"):
-            machine.run(program)
-        assert time.monotonic() - began < HARD
-        with pytest.raises(MachineClosed, match=f"processor {rank} of 4"):
+    for _ in range(3):  # MPICH may name a rank that it has ended itself, and the cause is open then
+        with on_nodes(2, 2) as machine:
             machine.run(together)
+            began = time.monotonic()
+            with pytest.raises(ProcessorDied, match=f"processor {rank} of 4 {DEATHS[how]}") as caught:
+                machine.run(program)
+            assert time.monotonic() - began < HARD
+            with pytest.raises(MachineClosed, match=f"processor {rank} of 4"):
+                machine.run(together)
+        if UNTOLD not in str(caught.value):
+            break
+    assert ("ended with status 3" if how == "exit" else how) in str(caught.value)
 
 
 def test_ctrl_c_ends_the_run_and_the_machine_goes_on(nothing_left: None) -> None:

@@ -94,8 +94,7 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
             return
     elif algorithm == "auto" and is_narrow(keys) and _counted_exactly(keys, out, streams):
         return
-    alone = keys.nbytes >= WORTH_VECTORS if vectors.beat_numpy() else worth_alone(keys)
-    if algorithm == "vectors" or (algorithm == "auto" and alone):
+    if algorithm == "vectors" or (algorithm == "auto" and _pay_alone(keys)):
         sort_by_vectors(keys, out, streams, sample)
         return
     if out is not keys:  # NumPy does not see every overlap of strided arrays
@@ -160,6 +159,10 @@ def streams_by_rule(octets: float, streams: int, by_vectors: bool, few: bool) ->
 def may_split(streams: int) -> bool:
     """Return True if "auto" lets this number of streams split long arrays with vectors."""
     return vectors.split_for_streams() and 1 < streams <= MOST_SPLITTING
+
+
+def _pay_alone(keys: Keys) -> bool:
+    return keys.nbytes >= WORTH_VECTORS if vectors.beat_numpy() else worth_alone(keys)
 
 
 def worth_alone(keys: Keys) -> bool:

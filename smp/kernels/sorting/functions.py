@@ -56,9 +56,8 @@ from .sampling import direction, first_way, may_run, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
-FEWER_AT_ONCE = {32: 4, 64: 4}
-"""Length of keys of few values from which NumPy does not sort them at once, over that of other keys, by the bytes of a
-vector."""
+FEWER_AT_ONCE = 4
+"""Length of keys of few values from which NumPy does not sort them at once, over that of other keys."""
 LEAST = 1 << 16
 """Bytes of keys below which one stream sorts them by the rule, because to ask for models takes too long."""
 _NATIVE = frozenset(DTYPES)
@@ -247,7 +246,7 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
         counted = keys if inside else np.empty(len(keys), keys.dtype)
         if count_various(keys, widest_of(keys), counted):
             return counted
-    if long := keys.nbytes >= (FEWER_AT_ONCE[vectors.width()] * worth if few and splits else worth):
+    if long := keys.nbytes >= (FEWER_AT_ONCE * worth if few and splits else worth):
         streams = streams_for(machine)
         if _models_are_asked(keys, inside, streams):
             return None

@@ -180,16 +180,15 @@ def _ordered(lanes: Lanes, one: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _extreme(lanes: Lanes, which: str, one: Any, other: Any) -> Any:
-    """Return the lesser or the larger floats of two vectors, and the other one of equal zeros."""
-    builder = lanes.builder
-    if lanes.number * lanes.bits == 512 and not vectors.has_avx512():
-        return builder.select(builder.fcmp_ordered("<>"[which == "max"], one, other), one, other)
-    kind = "ps" if lanes.bits == 32 else "pd"
-    if lanes.number * lanes.bits == 512:
-        return call(
-            builder, f"llvm.x86.avx512.{which}.{kind}.512", lanes.keys, one, other, I32(4)
-        )  # 4: as the CPU is set
-    return call(builder, f"llvm.x86.avx.{which}.{kind}.256", lanes.keys, one, other)
+    """Return the lesser or the larger floats of two vectors ("min" or "max"); of equal zeros, that of the other one."""
+    builder, kind = lanes.builder, "ps" if lanes.bits == 32 else "pd"
+    if vectors.width() == 32:
+        return call(builder, f"llvm.x86.avx.{which}.{kind}.256", lanes.keys, one, other)
+    if vectors.has_avx512():
+        as_set = I32(4)  # rounding is that of the CPU
+        return call(builder, f"llvm.x86.avx512.{which}.{kind}.512", lanes.keys, one, other, as_set)
+    taken = builder.fcmp_ordered("<" if which == "min" else ">", one, other)
+    return builder.select(taken, one, other)
 
 
 def _rows(lanes: Lanes, held: list[Any]) -> list[Any]:

@@ -51,7 +51,7 @@ def split_over(source: Keys, at: int, count: int, keys: Keys, low: int, pivot: A
 
 @inline
 def alike(keys: Keys, low: int, high: int, key: Any) -> bool:
-    """Return True if all keys between two places equal one, which takes about half as long as a split."""
+    """Return True if all keys between two places equal a given one; it takes about half as long as a split."""
     some = keys[low:high]  # the compiler makes vectors of loops that count from 0
     for first in range(0, len(some), _AT_ONCE):
         other = False
