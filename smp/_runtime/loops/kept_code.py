@@ -54,10 +54,11 @@ def read(path: Path) -> bytes | None:
     return data if data and content[:_SUM] == _sum(data) else None
 
 
-def write(path: Path, data: bytes) -> None:
+def write(path: Path, data: bytes, warn: bool = True) -> None:
     """Write content that `read` then returns, and remove the oldest files of the label beyond `VERSIONS`.
 
-    The caller holds the lock of the label (see `machine_code.compile_lock`).
+    Two processes may write the same file at once; those that would take long to make its content hold the lock of the
+    label (see `machine_code.compile_lock`).  If the content cannot be written, the caller may ``warn``.
     """
     beside = path.with_suffix(f".{os.getpid()}")
     try:
@@ -67,6 +68,8 @@ def write(path: Path, data: bytes) -> None:
         beside.replace(path)
     except OSError as error:  # a full disk: the next process compiles again
         beside.unlink(missing_ok=True)
+        if not warn:
+            return
         warnings.warn(
             f"machine code is not kept in {path.parent}: {error.strerror}. Each process of the program compiles its "
             "own, which can take half a minute; free some megabytes there, or set SMP_CACHE_DIR to another folder, to "

@@ -44,6 +44,7 @@ _OF_ALL = tuple(
         "stepped.library",
         "system_calls",
         "with_numba.callees",
+        "with_numba.kept_callees",
         "with_numba.objects",
     )
 )

@@ -21,6 +21,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
+from . import kept_callees
+
 _INHERITED = ("nrt", "fastmath", "error_model")
 """Flags of a loop that hold for the functions which it calls."""
 
@@ -40,6 +42,15 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
         self._finalize_dynamic_globals()
         self._finalized = True
 
+    def take(self, module: Any) -> None:
+        """Consist of the text in a module."""
+        self._final_module = module
+        self._finalized = True
+
+
+class _FlagsOfCallee(Flags):  # type: ignore[misc]
+    """Flags with which a function is compiled because another one calls it, which is not a loop."""
+
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Inference(NopythonTypeInference):  # type: ignore[misc]
@@ -48,7 +59,7 @@ class _Inference(NopythonTypeInference):  # type: ignore[misc]
     _name = "inference of types for loops"
 
     def run_pass(self, state: Any) -> bool:
-        flags = Flags()
+        flags = _FlagsOfCallee() if isinstance(state.pipeline, CalleeCompiler) else Flags()
         for name in _INHERITED:
             setattr(flags, name, getattr(state.flags, name))
         with ConfigStack().enter(flags):
@@ -75,9 +86,7 @@ class _Lowering(NativeLowering):  # type: ignore[misc]
             state.library = None  # Numba sets the function's objects of Python where its own machine code is
             return bool(super().run_pass(state))
         state.library.finalize()
-        nothing = list[None]().append  # Numba's key of the function, which must be a function of C; nothing calls it
-        state.targetctx.insert_user_function(nothing, made.fndesc, [state.library])
-        state["cr"] = made._replace(cfunc=nothing)
+        state["cr"] = made._replace(cfunc=kept_callees.let_call(state.targetctx, made.fndesc, state.library))
         return True
 
 
@@ -98,3 +107,24 @@ class CalleeCompiler(LoopCompiler):
     """Numba's compiler, for what compiled code calls."""
 
     _instead: ClassVar[dict[type, type]] = {**LoopCompiler._instead, NativeLowering: _Lowering}
+    _name = ""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Return what is kept of a function that a loop calls directly, or compile it, and keep it."""
+        self._name = kept_callees.key_name(func, self.state)
+        calling = ConfigStack.top_or_none()
+        if not self._name or calling is None or isinstance(calling, _FlagsOfCallee):
+            return super().compile_extra(func)
+        path = kept_callees.path_of(func, self._name, self.state)
+        found = kept_callees.load(path, self.state, lambda name: _Library(self.state.targetctx.codegen(), name))
+        if found is None:
+            found = super().compile_extra(func)
+            if isinstance(found.library, _Library):
+                kept_callees.save(path, found)
+        return found
+
+    def _compile_bytecode(self) -> Any:
+        if self._name:
+            compiled = self.state.func_id
+            compiled.func_qualname, compiled.unique_id = f"{self._name}.{compiled.func_qualname}", 0
+        return super()._compile_bytecode()
