@@ -556,6 +556,24 @@ def test_libraries_of_cpus_whose_vectors_split_choose_them_by_rule(splitting: No
     assert "vectors" not in choice.sort_library(np.dtype(np.float64), 5).implementations
 
 
+def test_libraries_of_cpus_whose_vectors_sort_parts_choose_them_for_one_stream_too(
+    splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are no halves and parts where two streams may split keys with vectors, which takes less time."""
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: False)
+    one, two, many = (choice.sort_library(np.dtype(np.float64), streams) for streams in (1, 2, 5))
+    assert [*one.implementations] == ["numpy", "vectors alone"]
+    assert [*two.implementations] == ["numpy", "vectors alone", "vectors"]
+    assert [*many.implementations] == ["numpy", "vectors alone", "halves", "partition"]
+    alone, least = fast.WORTH_ALONE[8] // 8, fast.worth_moving(True) // 8
+    chosen = [two.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (alone - 1, alone, least - 1, least)]
+    assert chosen == ["numpy", "vectors alone", "vectors alone", "vectors"]
+    longer = fast.FEWER_FOR_STREAMS[vectors.width()] * least
+    chosen = [two.choose(n, 2.0, 0.0, 0.0, 0.5) for n in (2 * alone - 1, 2 * alone, longer - 1, longer)]
+    assert chosen == ["numpy", "vectors alone", "vectors alone", "vectors"]
+    assert [one.choose(n, 15.0, 1.0, 0.0, 0.5) for n in (alone - 1, 10**7)] == ["numpy", "vectors alone"]
+
+
 def test_loops_that_are_compiled_for_another_cpu_have_no_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     assert not vectors.has_vectors.__wrapped__()

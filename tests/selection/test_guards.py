@@ -183,7 +183,7 @@ def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: p
 
     keys, nodes = 1000 * np.random.default_rng(0).permutation(worth), np.minimum(np.arange(worth) + 1, worth - 1)
     by_keys = {
-        "sort_library": guarded(sorts._sort_library.__wrapped__("int64", 2, False, False)),
+        "sort_library": guarded(sorts._sort_library.__wrapped__("int64", 2, False, False, False)),
         "argsort_library": guarded(sorts._argsort_library.__wrapped__("int64", 2)),
     }
     for name, library in by_keys.items():

@@ -1,7 +1,7 @@
 """Libraries from which sort and argsort choose among the forms that run in this process, see `smp.selection.library`.
 
     keys  --look-->  n, bits, rare, order, below, width  --models-->  numpy, counting, vectors
-                                                                      where vectors are slower: halves, partition
+                                                                      where they do not split: halves, partition
     keys  --glance-->  bits  --remembered predictions-->  the same    if they do not run one way, and are not counted
 
 There is one library for each size and kind of keys and each number of streams.  Unsigned integers share the library of
@@ -31,6 +31,7 @@ from .fast import (
     FEW_BITS,
     KEYS_TO_COUNT,
     LEAST_BITS,
+    WORTH_ALONE,
     WORTH_PARTS,
     WORTH_VECTORS,
     may_split,
@@ -149,7 +150,7 @@ class Request:
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of sort for keys of a type, with the models that are stored for it, if there are any."""
-    return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams))
+    return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams), vectors.sort_parts())
 
 
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
@@ -203,14 +204,15 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 @functools.cache
-def _sort_library(kind: str, streams: int, by_vectors: bool, splits: bool) -> Library:
+def _sort_library(kind: str, streams: int, by_vectors: bool, splits: bool, alone: bool) -> Library:
+    """Return the library for a kind of keys, if vectors sort all keys, split long arrays, or may sort on one stream."""
     integers, narrow = kind.startswith("int"), f"width <= n and width < {WIDEST}"
     made = Library(
         f"sort[{kind}, {streams} streams]",
         INPUTS | WIDTH if integers else INPUTS,
         Request.inputs,
         setup=_setup(kind),
-        rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors, splits),
+        rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams, by_vectors, splits, alone),
         points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
         guard=Guard("n", WORTH_A_LOOK / np.dtype(kind).itemsize, spared=_spared(np.dtype(kind)) if by_vectors else "0"),
@@ -221,7 +223,7 @@ def _sort_library(kind: str, streams: int, by_vectors: bool, splits: bool) -> Li
         made.add(Implementation(name, function, [*terms, _mapped(kind)], when))
 
     add("numpy", "numpy", 1, SPLITS)
-    if by_vectors:
+    if by_vectors or alone:
         add("vectors alone", "vectors", 1, SPLITS)
     if integers:
         add("counting alone", "counting", 1, COUNTS, narrow)
@@ -229,9 +231,9 @@ def _sort_library(kind: str, streams: int, by_vectors: bool, splits: bool) -> Li
         add("counting", "counting", streams, COUNTS, f"n >= {1 << 16} and {narrow}")
     if by_vectors and streams > 1:
         add("vectors", "vectors", streams, SPLITS, f"n > {CHUNK_BYTES // np.dtype(kind).itemsize}")
-    elif streams > 1:
-        if splits:
-            add("vectors", "vectors", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
+    elif splits:
+        add("vectors", "vectors", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
+    if streams > 1 and not (by_vectors or (splits and alone)):  # otherwise these two are never the fastest
         add("halves", "halves", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
         add("partition", "partition", streams, PARTS, f"n >= {1 << 18} and bits >= 1")
     return recalled(made)
@@ -287,6 +289,7 @@ def _rule_of_sort(
     streams: int,
     by_vectors: bool,
     splits: bool,
+    alone: bool,
     n: float,
     bits: float,
     rare: float,
@@ -304,7 +307,7 @@ def _rule_of_sort(
     if by_vectors:
         return "vectors" if several else "vectors alone"
     if streams == 1 or n * octets < worth_moving(splits) or (few and not (splits and several)):
-        return "numpy"
+        return "vectors alone" if alone and n * octets >= WORTH_ALONE[octets] * (2 if few else 1) else "numpy"
     if splits:
         return "vectors"
     return "halves" if n * octets < WORTH_PARTS else "partition"

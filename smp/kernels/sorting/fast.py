@@ -167,7 +167,7 @@ def _pay_alone(keys: Keys) -> bool:
 
 def worth_alone(keys: Keys) -> bool:
     """Return True for keys that one stream should sort with vectors, on CPUs where NumPy takes little longer."""
-    if vectors.numpy_sorts_parts() or not vectors.split_for_streams() or not is_plain(keys):
+    if not vectors.sort_parts() or not is_plain(keys):
         return False
     worth = keys.nbytes / WORTH_ALONE[keys.itemsize]
     return worth >= 2 or (worth >= 1 and vary(keys))

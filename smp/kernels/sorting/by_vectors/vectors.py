@@ -148,6 +148,11 @@ def numpy_sorts_parts() -> bool:
     return split_for_streams() and width() == 64
 
 
+def sort_parts() -> bool:
+    """Return True on CPUs where vectors sort the parts that they have split, though NumPy takes little longer: AVX2."""
+    return split_for_streams() and not numpy_sorts_parts()
+
+
 @functools.cache
 def beat_numpy() -> bool:
     """Return True on CPUs of AMD's Zen 4.
