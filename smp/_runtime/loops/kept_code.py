@@ -57,8 +57,8 @@ def read(path: Path) -> bytes | None:
 def write(path: Path, data: bytes, warn: bool = True) -> None:
     """Write content that `read` then returns, and remove the oldest files of the label beyond `VERSIONS`.
 
-    Two processes may write the same file at once; those that would take long to make its content hold the lock of the
-    label (see `machine_code.compile_lock`).  If the content cannot be written, the caller may ``warn``.
+    Two processes may write the same file at once.  Callers that take long to make the content hold the lock of the
+    label meanwhile (see `machine_code.compile_lock`).  Unless ``warn`` is false, a warning says that it failed.
     """
     beside = path.with_suffix(f".{os.getpid()}")
     try:

@@ -205,7 +205,11 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 @functools.cache
 def _sort_library(kind: str, streams: int, by_vectors: bool, splits: bool, alone: bool) -> Library:
-    """Return the library for a kind of keys, if vectors sort all keys, split long arrays, or may sort on one stream."""
+    """Return the library for a kind of keys and a number of streams.
+
+    It depends on whether vectors sort all keys, whether several streams may split keys by vectors, and whether it may
+    pay to sort by vectors on one stream (``alone``).
+    """
     integers, narrow = kind.startswith("int"), f"width <= n and width < {WIDEST}"
     made = Library(
         f"sort[{kind}, {streams} streams]",

@@ -31,7 +31,7 @@ from ..keys import key_of
 _OURS = "smp._runtime."
 _NAMED = "_callee"
 _OF_NUMBA = "NRT_"
-"""Names begin so of functions for reference counts, which are the same in all processes."""
+"""Beginning of the names of functions that count references, which are the same in all processes."""
 _CONSTANTS = re.compile(r'^@"?(_ZN08NumbaEnv[^"\s]*)"? =', re.MULTILINE)
 
 
@@ -66,12 +66,13 @@ def load(path: Path, state: Any, library: Callable[[str], Any]) -> Any:
         return None
     try:
         signature, described, text = pickle.loads(data)
+        module = llvm.parse_bitcode(text)
     except Exception:  # can be anything: the types in a signature are unpickled, too
         return None
     if signature.args != tuple(state.args):
         return None
     made = library(described.qualname)
-    made.take(llvm.parse_bitcode(text))
+    made.take(module)
     return compile_result(
         typing_context=state.typingctx,
         target_context=state.targetctx,
