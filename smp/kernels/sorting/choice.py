@@ -29,6 +29,7 @@ from .data import LOOPS, sort_data
 from .fast import (
     BYTES_A_COUNTER,
     FEW_BITS,
+    FEWER_ALONE,
     KEYS_TO_COUNT,
     LEAST_BITS,
     WORTH_ALONE,
@@ -311,7 +312,8 @@ def _rule_of_sort(
     if by_vectors:
         return "vectors" if several else "vectors alone"
     if streams == 1 or n * octets < worth_moving(splits) or (few and not (splits and several)):
-        return "vectors alone" if alone and n * octets >= WORTH_ALONE[octets] * (2 if few else 1) else "numpy"
+        worth = WORTH_ALONE[octets] * (FEWER_ALONE if few else 1)
+        return "vectors alone" if alone and n * octets >= worth else "numpy"
     if splits:
         return "vectors"
     return "halves" if n * octets < WORTH_PARTS else "partition"

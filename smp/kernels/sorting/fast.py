@@ -31,9 +31,9 @@ WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
 """Bytes of keys from which "auto" lets several streams split them with vectors, by the bytes of a vector, and most
 streams that do so; see decisions 0044 to 0046."""
-WORTH_ALONE = {4: 1 << 17, 8: 3 << 16}
+WORTH_ALONE, FEWER_ALONE = {4: 1 << 17, 8: 3 << 16}, 2
 """Bytes of keys from which "auto" lets one stream sort with vectors where NumPy takes little longer, by the bytes of a
-key; twice as many of few values.  See decision 0055."""
+key, and the length of keys of few values over that of others; see decision 0055."""
 WORTH_COUNTING = {32: 1 << 14, 64: 1 << 15}
 """Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
@@ -170,7 +170,7 @@ def worth_alone(keys: Keys) -> bool:
     if not vectors.sort_parts() or not is_plain(keys):
         return False
     worth = keys.nbytes / WORTH_ALONE[keys.itemsize]
-    return worth >= 2 or (worth >= 1 and vary(keys))
+    return worth >= FEWER_ALONE or (worth >= 1 and vary(keys))
 
 
 def worth_moving(splits: bool) -> int:

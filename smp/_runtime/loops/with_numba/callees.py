@@ -49,7 +49,7 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
 
 
 class _FlagsOfCallee(Flags):  # type: ignore[misc]
-    """Flags with which a function is compiled because another one calls it, which is not a loop."""
+    """Flags of a function that is compiled because another function calls it, not because a loop does."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -116,7 +116,7 @@ class CalleeCompiler(LoopCompiler):
         if not self._name or calling is None or isinstance(calling, _FlagsOfCallee):
             return super().compile_extra(func)
         path = kept_callees.path_of(func, self._name, self.state)
-        found = kept_callees.load(path, self.state, lambda name: _Library(self.state.targetctx.codegen(), name))
+        found = kept_callees.load(path, self.state, _Library(self.state.targetctx.codegen(), self._name))
         if found is None:
             found = super().compile_extra(func)
             if isinstance(found.library, _Library):

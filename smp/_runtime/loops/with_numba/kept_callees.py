@@ -49,7 +49,7 @@ def path_of(function: Callable[..., Any], name: str, state: Any) -> Path:
     return kept_code.path_of(kept_code.label_of(function), hashlib.blake2b(whole, digest_size=16).hexdigest(), "text")
 
 
-def load(path: Path, state: Any, library: Callable[[str], Any]) -> Any:
+def load(path: Path, state: Any, library: Any) -> Any:
     """Return a function as Numba's compiler would; None if no text of it was kept.
 
     Parameters
@@ -58,8 +58,8 @@ def load(path: Path, state: Any, library: Callable[[str], Any]) -> Any:
         The file.
     state : StateDict
         Numba's state of the compilation.
-    library : callable
-        Makes an empty library of a name.
+    library : JITCodeLibrary
+        An empty library, which receives the text.
     """
     data = kept_code.read(path)
     if data is None:
@@ -71,19 +71,18 @@ def load(path: Path, state: Any, library: Callable[[str], Any]) -> Any:
         return None
     if signature.args != tuple(state.args):
         return None
-    made = library(described.qualname)
-    made.take(module)
+    library.take(module)
     return compile_result(
         typing_context=state.typingctx,
         target_context=state.targetctx,
-        entry_point=let_call(state.targetctx, described, made),
+        entry_point=let_call(state.targetctx, described, library),
         typing_error=None,
         type_annotation="",
         signature=signature,
         objectmode=False,
         lifted=(),
         fndesc=described,
-        library=made,
+        library=library,
         call_helper=None,
         environment=None,
         metadata=None,
