@@ -289,6 +289,22 @@ def test_reduce_and_scan_equal_the_serial_fold_bit_for_bit(machines: Machines, c
         assert np.array(all_of_it).tobytes() == data.tobytes()
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("length", [10_000, 10_002, 10_003])
+def test_parts_of_arrays_have_the_bits_of_the_whole(pair: smp.Machine, length: int, dtype: Any) -> None:
+    """At the end of an array, NumPy gives some products that are not numbers another sign than elsewhere."""
+    rows = np.empty((2, length), dtype)
+    rows.real, rows.imag = [[np.nan], [1]], [[1], [-np.nan]]
+
+    def program(proc: smp.Processor) -> tuple[Any, Any]:
+        with np.errstate(all="ignore"):
+            return proc.reduce(rows[proc.rank], np.multiply), proc.scan(rows[proc.rank], np.multiply)
+
+    for rank, (whole, upto) in enumerate(pair.run(program).results):
+        assert whole.tobytes() == folded(np.multiply, rows).tobytes()
+        assert upto.tobytes() == folded(np.multiply, rows[: rank + 1]).tobytes()
+
+
 @pytest.mark.filterwarnings("error")
 def test_integers_wrap_around_as_in_numpy_arrays(pair: smp.Machine) -> None:
     most = np.iinfo(np.int64).max

@@ -13,8 +13,10 @@ arrays, every processor stages its own, and combines a part of all:
     the result               copy the others' columns of its row        copy the own row
 
 Each processor thus moves its array two to three times, however many processors there are.  The columns are combined in
-the order of the ranks, so the result has the same bits as on machines that send whole arrays.  Only operators that
-combine element by element can be applied to columns: NumPy's ufuncs.
+the order of the ranks, so the result has the same bits as on machines that send whole arrays.  They begin with a line
+of the cache, because NumPy computes the last elements of an array, which fill no vector, with other instructions than
+the others: a product of complex numbers can then be a NaN with another sign.  Only operators that combine element by
+element can be applied to columns: NumPy's ufuncs.
 
 The arrival at the first barrier carries a vote: whether this processor has a boundary (see ``segments``).  If there is
 none, as mostly, no processor looks at the boundaries in the slots.
@@ -116,7 +118,7 @@ class Stage:
         port, size, mine = self._port, self._port.size, asked.mine
         assert port.memory is not None
         rows, result = self._next(description, mine)
-        start, stop = (mine.size * part // size for part in (port.rank, port.rank + 1))
+        start, stop = _columns(mine, port.rank, size)
         own, values = rows[port.rank], np.ascontiguousarray(mine).reshape(-1)
         own[:start], own[stop:] = values[:start], values[stop:]
         boundaries = port.memory.slots.next().boundaries
@@ -154,6 +156,13 @@ class Stage:
             self._rows = elements_of(rows).all
         arrays = self._rows[:, :nbytes].view(array.dtype)
         return arrays[:size], arrays[size]
+
+
+def _columns(array: NDArray[Any], rank: int, size: int) -> tuple[int, int]:
+    """Return where the columns of a processor begin and end: a share of all lines of the cache."""
+    line = max(1, LINE // array.itemsize)
+    lines = -(-array.size // line)
+    return lines * rank // size * line, min(array.size, lines * (rank + 1) // size * line)
 
 
 def _result_of(asked: Combination, values: NDArray[Any]) -> NDArray[Any]:
