@@ -25,6 +25,7 @@ import pytest
 from hypothesis import settings
 from support.machines import ROOT, Emulated, Machines, Script, shared, state
 from support.profiles import charging
+from support.sampled import leave_out
 
 import smp
 from smp._runtime.emulated.clocked import machine_code
@@ -59,6 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("ordinary", max_examples=20)
     if "not slow" in config.option.markexpr:
         settings.load_profile("ordinary")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is listed, before the cases are selected by their markers."""
+    leave_out(items)
 
 
 def pytest_sessionstart() -> None:

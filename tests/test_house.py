@@ -12,6 +12,7 @@ from pathlib import Path
 import grimp
 import pytest
 from support.machines import ROOT
+from support.sampled import shares
 
 PACKAGE = ROOT / "smp"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -70,3 +71,9 @@ def test_no_module_has_the_name_of_a_function_in_it() -> None:
     for source in SOURCES:
         tree = ast.parse(source.read_text(encoding="utf-8"))
         assert source.stem not in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, source
+
+
+def test_every_test_that_the_ordinary_run_leaves_out_exists() -> None:
+    for name in shares():
+        file, _, function = name.partition("::")
+        assert f"def {function}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), name
