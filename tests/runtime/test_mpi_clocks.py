@@ -216,6 +216,7 @@ def test_a_processor_that_begins_late_is_waited_for(four: smp.Machine, rank: int
 
 @pytest.mark.mpi
 def test_a_run_that_ends_before_its_clocks_are_compared_names_the_wait(four: smp.Machine) -> None:
+    four.run(lambda proc, late: None, Unpickled(0, lambda: None))  # the processors import this module, which takes long
     with pytest.raises(WaitTimeout, match=r"3 +0 +comparison of the nodes' clocks"):
         four.run(lambda proc, late: None, Unpickled(0, lambda: time.sleep(0.7)), timeout=0.5)
     assert four.run(lambda proc: proc.rank).results == [0, 1, 2, 3]
