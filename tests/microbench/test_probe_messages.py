@@ -91,7 +91,7 @@ def test_a_loop_ends_when_the_partner_fails(machine: smp.Machine, loop: str, ran
         else:  # the ring is full, and nothing comes
             flow(left, proc.sync, rank, 1000, 1, np.zeros(4, np.int64))
 
-    machine.run(sending, ring_words(machine))  # compiles the loops: who is compiling after a failure is soon killed
+    machine.run(sending, ring_words(machine))  # compiles the loops: a processor that still does so is killed
     with pytest.raises(ProcessorRaised, match="gone"):
         machine.run(program, ring_words(machine))
     assert machine.run(lambda proc: proc.rank).results == [0, 1], "no processor had to be killed"

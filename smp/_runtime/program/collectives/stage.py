@@ -13,10 +13,10 @@ arrays, every processor stages its own, and combines a part of all:
     the result               copy the others' columns of its row        copy the own row
 
 Each processor thus moves its array two to three times, however many processors there are.  The columns are combined in
-the order of the ranks, so the result has the same bits as on machines that send whole arrays.  They begin with a line
-of the cache, because NumPy computes the last elements of an array, which fill no vector, with other instructions than
-the others: a product of complex numbers can then be a NaN with another sign.  Only operators that combine element by
-element can be applied to columns: NumPy's ufuncs.
+the order of the ranks, so the result has the same bits as on machines that send whole arrays.  Each
+processor's columns begin with a line of the cache.  NumPy computes the last elements of an array, which fill no vector,
+with other instructions, and a product of complex numbers can then be a NaN with another sign.  Only operators that
+combine element by element can be applied to columns: NumPy's ufuncs.
 
 The arrival at the first barrier carries a vote: whether this processor has a boundary (see ``segments``).  If there is
 none, as mostly, no processor looks at the boundaries in the slots.
