@@ -129,7 +129,7 @@ def cases() -> Iterator[Case]:
     yield reid_miller.scatter, (np.empty(N, np.int64), order, np.arange(N), N)
     yield wyllie.jump, (pairs, pairs.copy())
     yield serial.walk, (successor, int(order[0]), 0, 1, np.empty(N, np.int64))
-    yield serial._find_head_and_walk, (successor, 1, np.empty(N, np.int64))
+    yield serial.find_head_and_walk, (successor, 1, np.empty(N, np.int64))
     yield mesh.approach, (rng.random(100), rng.random((4, 100)))
     yield ring.multiply, (images.copy(),)
 

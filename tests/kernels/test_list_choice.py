@@ -20,7 +20,7 @@ from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffl
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
 from smp.kernels.lists.forms import FORMS, WORTH_FAST
 from smp.kernels.lists.sampling import BEYOND, MOST, NEAR, SHORT_WAITS, go_far, locality, stay_near
-from smp.kernels.lists.serial import rank_here
+from smp.kernels.lists.serial import find_head_and_walk, rank_here
 from smp.models.fit.model import Model
 from smp.selection.implementation import Parameter
 from smp.selection.library import Library
@@ -279,7 +279,12 @@ def test_a_glance_decides_how_short_lists_are_ranked(models: bool, monkeypatch: 
         ways.append(name)
         return rank_here(nodes, more[-1])
 
+    def walked(nodes: Any, sign: int, ranks: Any) -> bool:
+        ways.append("serial, at once")
+        return bool(find_head_and_walk(nodes, sign, ranks))
+
     library = rankings.__wrapped__(2)
+    monkeypatch.setattr(functions, "find_head_and_walk", walked)
     monkeypatch.setattr(list_library, "rankings", lambda streams: library)
     monkeypatch.setattr(functions, "rank_here", partial(ranked, "serial"))
     monkeypatch.setattr(functions, "rank_fast", partial(ranked, "fast"))
@@ -288,7 +293,7 @@ def test_a_glance_decides_how_short_lists_are_ranked(models: bool, monkeypatch: 
         library.worth = 100
     shortest = functions.WORTH_SUBLISTS
     for n, run, way in (
-        (shortest - 1, 0.0, "serial"),
+        (shortest - 1, 0.0, "serial, at once"),
         (shortest, 1.2, "serial"),
         (30_000, 0.0, "fast"),
         (functions.GLANCED - 1, 1.2, "serial"),

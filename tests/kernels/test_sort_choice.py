@@ -18,7 +18,7 @@ from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.choice import Request
 from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
-from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, worth_a_glance
+from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, left_to_numpy, worth_a_glance
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
@@ -585,7 +585,46 @@ def test_short_arrays_get_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = np.random.default_rng(0).integers(0, 99, functions.LEAST // 8 - 1)
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
     np.testing.assert_array_equal(argsort(keys[:100]), np.argsort(keys[:100]))
+    assert argsort(keys[:100]).dtype == np.int64
     assert sort(np.zeros(0)).shape == argsort(np.zeros(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("cpu", ["vectors beat NumPy", "vectors sort parts", "NumPy sorts parts", "no vectors"])
+def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
+    cpu: str, dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Integers in a narrow range are the exception; of the others, two are enough to see that they are not."""
+    for name, on in {
+        "beat_numpy": ["vectors beat NumPy"],
+        "split_for_streams": ["vectors sort parts", "NumPy sorts parts"],
+        "numpy_sorts_parts": ["NumPy sorts parts"],
+    }.items():
+        monkeypatch.setattr(vectors, name, lambda on=on: cpu in on)
+    most, most_apart, counter = left_to_numpy.__wrapped__()[dtype]
+    others = list[int]()
+
+    def at_once(keys: Array, inside: bool, machine: Any) -> None:
+        others.append(keys.nbytes)
+
+    monkeypatch.setattr(functions, "_sort_at_once", at_once)
+    rng, size = np.random.default_rng(0), dtype.itemsize
+    for octets, apart, left in (
+        (0, 0, True),
+        (size, 0, True),
+        (most - size, 0, True),
+        (most, most // counter, most < most_apart),
+        (most, most // counter - 1, False),
+        (most_apart - size, 1 << 30, True),
+        (most_apart, 1 << 30, False),
+    ):
+        keys = rng.integers(0, apart + 1, octets // size).astype(dtype)
+        keys[:1], keys[-1:] = 0, apart
+        for inside in (False, True):
+            others.clear()
+            mine = keys.copy()
+            np.testing.assert_array_equal(sort(mine, out=mine if inside else None), np.sort(keys))
+            assert others == [octets] * (not left), (octets, apart)
 
 
 @settings(max_examples=30, deadline=None)

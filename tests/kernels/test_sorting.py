@@ -477,6 +477,17 @@ def test_a_look_at_few_keys_detects_repeated_ones() -> None:
     assert all(repeats(keys) != vary(keys) for keys in shapes(n).values())
 
 
+@settings(deadline=None)
+@given(data=st.data())
+def test_compiled_code_sees_whether_few_keys_differ_as_a_set_of_them_does(data: st.DataObject) -> None:
+    dtype = data.draw(st.sampled_from(DTYPES))
+    n, values, seed = data.draw(st.integers(1, 300)), data.draw(st.integers(1, 60)), data.draw(st.integers(0, 9))
+    keys = np.random.default_rng(seed).integers(0, values, n).astype(dtype)
+    if dtype.kind == "f":
+        keys[:: data.draw(st.integers(2, 300))] = np.nan  # each differs from all others
+    assert vary(keys) != repeats(keys)
+
+
 def test_the_range_around_a_sample_is_widened() -> None:
     assert range_around(np.array([100, 200])) == (78, 145)  # a sixteenth of 100, and 16, on each side
     assert range_around(np.array([3, 5], np.uint32)) == (0, 22)

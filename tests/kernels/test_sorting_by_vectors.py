@@ -388,7 +388,7 @@ FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= functions.FEW
         ("nearly in order", [2, 2], 0),
         ("in order", [], 2),
         ("few", [], 0),
-        ("few of a longer array", FEW_OF_MANY, 2),
+        ("few of a longer array", FEW_OF_MANY, 0 if FEW_OF_MANY else 2),
         ("short and nearly in order", [], 0),
         ("short, narrow and nearly in order", [], 0),
         ("short and in order", [], 2),
@@ -504,13 +504,13 @@ def test_in_place_vectors_split_whatever_the_models_of_new_arrays_say(
 
 
 @pytest.mark.parametrize("width", [32, 64])
-def test_auto_counts_keys_of_16_or_32_kib_on_these_cpus(
+def test_auto_counts_keys_of_12_or_32_kib_on_these_cpus(
     width: int, splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "width", lambda: width)
     counted = counts(monkeypatch, functions, "count_various")
     rng = np.random.default_rng(1)
-    n = {32: 16 << 10, 64: 32 << 10}[width] // 4
+    n = {32: 12 << 10, 64: 32 << 10}[width] // 4
     for keys, expected in (
         (rng.integers(0, 1000, n - 1, np.int32), []),
         (rng.integers(0, 1000, n, np.int32), [n]),

@@ -35,7 +35,7 @@ from .forms import FORMS, GLANCED, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in
 from .lists import Nodes
 from .sampling import BEYOND, NEAR, go_far, stay_near
 from .scan import scan_ranked
-from .serial import rank_here
+from .serial import find_head_and_walk, rank_here
 
 _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
@@ -113,9 +113,19 @@ def rank_list(
     Traceback (most recent call last):
     smp.errors.InvalidList: not a linked list: node 1 lies on a cycle, which never reaches the tail 2
     """
+    if (
+        algorithm == "auto"
+        and threads is None
+        and type(successor) is np.ndarray
+        and successor.ndim == 1
+        and successor.dtype in _NATIVE
+        and (n := len(successor)) < WORTH_SUBLISTS
+        and successor.flags.carray
+    ):  # at once, because further calls take as long as a hundred nodes
+        at_once = np.empty(n, successor.dtype)
+        if find_head_and_walk(successor, -1 if from_tail else 1, at_once):
+            return at_once
     nodes = _checked(successor)
-    if algorithm == "auto" and threads is None and len(nodes) < WORTH_SUBLISTS:
-        return rank_here(nodes, from_tail)  # at once, because further calls take as long as a hundred nodes
     if _runs_here(algorithm, len(nodes), threads):
         return _ranked_here(algorithm, nodes, machine, from_tail, threads)
     with opened(machine) as chosen:

@@ -43,14 +43,14 @@ def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
     InvalidList
         The successors form no list.
     """
-    ranks = np.empty_like(successor)
-    if not _find_head_and_walk(successor, -1 if from_tail else 1, ranks):
+    ranks = np.empty(len(successor), successor.dtype)
+    if not find_head_and_walk(successor, -1 if from_tail else 1, ranks):
         raise InvalidList(describe(successor))
     return ranks
 
 
 @local
-def _find_head_and_walk(successor: Nodes, sign: int, ranks: Nodes) -> bool:
+def find_head_and_walk(successor: Nodes, sign: int, ranks: Nodes) -> bool:
     """Rank a list in one call of compiled code; return True if it is one."""
     n, found = len(successor), np.empty(3, np.int64)
     survey(successor, 0, n, found)

@@ -13,8 +13,10 @@ about half the time per key that a long array takes.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from .by_vectors import vectors
 from .by_vectors.in_place import CHUNK_BYTES, sort_alone, sort_by_vectors
 from .counting import WIDEST, count_exactly, range_around, sort_by_counting
 from .halves import halve, pivot_of
-from .keys import Keys
+from .keys import DTYPES, Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
 from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, repeats, seem_narrow, vary
 
@@ -34,10 +36,12 @@ streams that do so; see decisions 0044 to 0046."""
 WORTH_ALONE, FEWER_ALONE = {4: 1 << 17, 8: 3 << 16}, 2
 """Bytes of keys from which "auto" lets one stream sort with vectors where NumPy takes little longer, by the bytes of a
 key, and the length of keys of few values over that of others; see decision 0055."""
-WORTH_COUNTING = {32: 1 << 14, 64: 1 << 15}
+WORTH_COUNTING = {32: 3 << 12, 64: 1 << 15}
 """Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
+LEAST = 1 << 16
+"""Bytes of keys below which one stream sorts them by the rule, because to ask for models takes too long."""
 STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
 WORTH_TWO = CHUNK_BYTES
@@ -189,6 +193,25 @@ def worth_a_glance(by_vectors: bool) -> int:
 def worth_counting(by_vectors: bool) -> int:
     """Return the bytes of keys from which "auto" may count them."""
     return worth_a_glance(True) if by_vectors else WORTH_COUNTING[vectors.width()]
+
+
+@functools.cache
+def left_to_numpy() -> dict[np.dtype[Any], tuple[int, int, int]]:
+    """Return three numbers for each type, so that `sort` needs little else to leave a short array to NumPy.
+
+    They are the bytes of keys below which NumPy sorts all arrays, and those below which it sorts integers of a wide
+    range and floats, and the bytes of keys for each integer in a range that is not wide.
+    """
+    limits, counter = {}, BYTES_A_COUNTER[vectors.width()]
+    for dtype in DTYPES:
+        if vectors.beat_numpy():
+            most = WORTH_VECTORS
+        elif vectors.sort_parts():
+            most = WORTH_ALONE[dtype.itemsize]
+        else:
+            most = worth_a_glance(False) if vectors.split_for_streams() else LEAST
+        limits[dtype] = (most if dtype.kind == "f" else min(most, worth_counting(False)), most, counter)
+    return limits
 
 
 def widest_of(keys: Keys) -> int:

@@ -16,7 +16,7 @@ this machine has been calibrated, "auto" and "program" choose by its models: see
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,9 +32,11 @@ from .counting import WIDEST, count_exactly, count_various
 from .fast import (
     FEW_BITS,
     KEYS_TO_COUNT,
+    LEAST,
     MOST_KEYS,
     WORTH_VECTORS,
     count_at_a_glance,
+    left_to_numpy,
     may_count,
     may_split,
     sort_fast,
@@ -48,7 +50,7 @@ from .fast import (
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
+from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
@@ -58,8 +60,6 @@ ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
 FEWER_AT_ONCE = 4
 """Length of keys of few values from which NumPy does not sort them at once, over that of other keys."""
-LEAST = 1 << 16
-"""Bytes of keys below which one stream sorts them by the rule, because to ask for models takes too long."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -91,15 +91,15 @@ def sort(
         asking.  On CPUs whose vectors split the keys, they are not asked about arrays that are too short to be split.
         Fewer than 512K integers of a narrow range are counted by the rule on CPUs other than Zen 4.
 
-        Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 16 KiB of
-        them, or 32 KiB with AVX-512 on other CPUs than AMD's Zen 4.  Otherwise it is "vectors" on Zen 4, and "numpy"
-        below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct keys or
-        most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or AVX-512,
-        and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on with
-        AVX-512, and from 4 or 16 times that on if a few keys show few distinct ones.  With AVX2 alone, one stream takes
-        "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, or twice that of few distinct ones.  Each
-        stream has at least 1 MiB of keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at
-        least 256K keys.
+        Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 12 KiB of
+        them, 16 KiB on AMD's Zen 4, or 32 KiB on other CPUs with AVX-512.  Otherwise it is "vectors" on Zen 4, and
+        "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct
+        keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or
+        AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on
+        with AVX-512, and from 4 or 16 times that on if a few keys show few distinct ones.  With AVX2 alone, one stream
+        takes "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, or twice that of few distinct ones.
+        Each stream has at least 1 MiB of keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts
+        at least 256K keys.
 
         "vectors" sorts with vectors alone on AMD's Zen 4, and with AVX2.  On other CPUs with AVX-512, vectors split the
         keys, and NumPy sorts parts of up to 8 MiB.
@@ -144,8 +144,19 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if algorithm == "auto" and threads is None and (out is None or out is keys) and _is_taken_by_numpy(keys):
-        done = _sort_at_once(keys, out is keys, machine) if out is None or keys.flags.writeable else None
+    if (
+        algorithm == "auto"
+        and threads is None
+        and type(keys) is np.ndarray
+        and keys.ndim == 1
+        and keys.dtype in _NATIVE
+        and (out is None or (out is keys and keys.flags.writeable))
+    ):
+        if keys.nbytes < WORTH_VECTORS or _is_left_to_numpy(keys):
+            made = keys.copy() if out is None else keys
+            made.sort()
+            return made
+        done = _sort_at_once(keys, out is keys, machine)
         if done is not None:
             return done
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
@@ -206,9 +217,16 @@ def argsort(
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if algorithm == "auto" and threads is None and _is_taken_by_numpy(keys) and len(keys) < WORTH_TWO:
-        if len(keys) < worth_packing(keys.itemsize):
-            return np.argsort(keys).astype(np.int64, copy=False)
+    if (
+        algorithm == "auto"
+        and threads is None
+        and type(keys) is np.ndarray
+        and keys.ndim == 1
+        and keys.dtype in _NATIVE
+        and (n := len(keys)) < WORTH_TWO
+    ):
+        if n < LEAST_PACKED or n < worth_packing(keys.itemsize):
+            return keys.argsort()
         if is_plain(keys) and not first_way(keys):
             return argsort_packed(keys, 1)
     given = _checked(keys, algorithm, ARGSORTS)
@@ -228,6 +246,12 @@ def argsort(
         return argsort_fast(given, streams)
     order: NDArray[np.int64] = by_models(asked, Request(given), seen if seen and seen.bits >= MANY_BITS else None)
     return order
+
+
+def _is_left_to_numpy(keys: Keys) -> bool:
+    """Return True if NumPy sorts keys of this length, but for integers that are near one another."""
+    octets, (most, most_apart, counter) = keys.nbytes, left_to_numpy()[keys.dtype]
+    return octets < most or (octets < most_apart and abs(keys.item(0) - keys.item(-1)) >= octets // counter)
 
 
 def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
@@ -253,7 +277,7 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
     if keys.nbytes >= worth_a_glance(False) and may_run(keys) and (not is_plain(keys) or first_way(keys)):
         return None
     if long:
-        return None if few else _split_at_once(keys, inside, streams)
+        return _split_at_once(keys, inside, streams, few)
     if not (splits or few) and keys.nbytes >= LEAST and _models_are_asked(keys, inside, streams_for(machine)):
         return None
     made = keys if inside else keys.copy()
@@ -266,15 +290,18 @@ def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | N
 
 def _seem_near(keys: Keys) -> bool:
     """Return True for integers of which two are no farther apart than those that are counted."""
-    return keys.dtype.kind != "f" and abs(keys.item(0) - keys.item(len(keys) // 2)) < widest_of(keys)
+    return keys.dtype.kind != "f" and abs(keys.item(0) - keys.item(-1)) < widest_of(keys)
 
 
-def _split_at_once(keys: Keys, inside: bool, streams: int) -> Keys | None:
-    """Sort an array of many different keys by vectors, on several streams, if they can and should."""
+def _split_at_once(keys: Keys, inside: bool, streams: int, few: bool) -> Keys | None:
+    """Sort a long array by vectors, on several streams, if they can and should; ``few``: of few values."""
     if not may_split(streams) or not is_plain(keys) or len(keys) > MOST_KEYS:
         return None
+    several = streams_by_rule(keys.nbytes, streams, False, few)
+    if several == 1:
+        return None
     made = keys if inside else np.empty(len(keys), keys.dtype)
-    sort_by_vectors(keys, made, streams_by_rule(keys.nbytes, streams, False, False))
+    sort_by_vectors(keys, made, several)
     return made
 
 
@@ -287,10 +314,6 @@ def _models_are_asked(keys: Keys, inside: bool, streams: int) -> bool:
         return False
     library = sort_library(keys.dtype, streams)
     return bool(library.models) and len(keys) >= library.worth
-
-
-def _is_taken_by_numpy(keys: ArrayLike) -> TypeGuard[NDArray[Any]]:
-    return type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE
 
 
 def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Keys:

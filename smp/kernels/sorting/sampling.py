@@ -196,14 +196,16 @@ def vary(keys: Keys) -> bool:
 @inline
 def _differ(keys: Keys, step: int, least: int) -> bool:
     """Return True if at least some number of keys differ, of those at every multiple of a step."""
-    different = 0
+    found, different = np.empty(least, keys.dtype), 0  # side by side, so that vector instructions compare them
     for k in range(0, len(keys), step):
-        new = True
-        for j in range(0, k, step):
-            new &= keys[j] != keys[k]
-        different += new
-        if different >= least:
-            return True
+        key, new = keys[k], True
+        for j in range(different):
+            new &= found[j] != key
+        if new:
+            found[different] = key
+            different += 1
+            if different == least:
+                return True
     return False
 
 

@@ -19,6 +19,8 @@ from .packed import argsort_packed
 
 WORTH_PACKING, WORTH_PACKING_FOR_NUMPY = {4: 1280, 8: 1792}, {4: 3072, 8: 7168}
 """Number of keys from which "auto" packs them, by the bytes of a key, if vectors sort the words, and if NumPy does."""
+LEAST_PACKED = min(WORTH_PACKING.values())
+"""Number of keys below which it packs none, on any CPU."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
 streams have at least `STREAM_BYTES` each."""
