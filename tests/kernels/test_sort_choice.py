@@ -604,7 +604,7 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
     most, most_apart, counter = left_to_numpy.__wrapped__()[dtype]
     others = list[int]()
 
-    def at_once(keys: Array, inside: bool, machine: Any) -> None:
+    def at_once(keys: Array, *_: object) -> None:
         others.append(keys.nbytes)
 
     monkeypatch.setattr(functions, "_sort_at_once", at_once)
@@ -620,11 +620,15 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
     ):
         keys = rng.integers(0, apart + 1, octets // size).astype(dtype)
         keys[:1], keys[-1:] = 0, apart
-        for inside in (False, True):
+        both = np.concatenate([keys, keys])
+        mine, beyond, shifted = both[: len(keys)], np.empty_like(keys), both[len(keys) // 2 :][: len(keys)]
+        for out in (None, beyond, mine, shifted):
             others.clear()
-            mine = keys.copy()
-            np.testing.assert_array_equal(sort(mine, out=mine if inside else None), np.sort(keys))
-            assert others == [octets] * (not left), (octets, apart)
+            mine[:] = keys
+            result = sort(mine, out=out, threads=None if out is mine else 1)
+            np.testing.assert_array_equal(result, np.sort(keys))
+            assert out is None or result is out
+            assert others == [octets] * (not left and out is not shifted), (octets, apart)
 
 
 @settings(max_examples=30, deadline=None)

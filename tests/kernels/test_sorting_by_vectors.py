@@ -81,10 +81,15 @@ def test_any_keys_are_sorted(keys: Keys, repeats: int) -> None:
     assert same(found, expected)
 
 
+class Other(np.ndarray[Any, Any]):
+    """An array of another class, which `sort` does not sort at once."""
+
+
 def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
     """Return a list that gets the third argument of each call of a function of `fast`: streams, or a width."""
     calls, function = list[int](), getattr(fast, name)
-    monkeypatch.setattr(fast, name, lambda *args: calls.append(args[2]) or function(*args))
+    for module in (fast, functions):
+        monkeypatch.setattr(module, name, lambda *args: calls.append(args[2]) or function(*args), raising=False)
     return calls
 
 
@@ -287,7 +292,8 @@ def test_no_memory_is_needed_in_place() -> None:
 def test_auto_takes_vectors_for_all_but_short_arrays_and_narrow_ranges(
     with_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken = noted(monkeypatch, "sort_by_vectors")
+    taken, alone = noted(monkeypatch, "sort_by_vectors"), fast.sort_alone
+    monkeypatch.setattr(fast, "sort_alone", lambda *args: taken.append(1) or alone(*args))
     rng = np.random.default_rng(1)
     short = fast.WORTH_VECTORS // 8
     for keys, expected in (
@@ -412,7 +418,6 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
     }[way]
     monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
     taken, others = noted(monkeypatch, "sort_by_vectors"), functions._sort
-    monkeypatch.setattr(functions, "sort_by_vectors", fast.sort_by_vectors)
     calls: list[int] = []
     monkeypatch.setattr(functions, "_sort", lambda *args: calls.append(1) or others(*args))
     expected = np.sort(keys)
@@ -421,6 +426,25 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
     assert same(keys, expected)
     assert taken == split
     assert len(calls) == asked
+
+
+@pytest.mark.parametrize(("width", "streams"), [(32, [2]), (64, [])])
+def test_keys_of_few_values_are_split_at_once_if_they_are_enough_for_several_streams(
+    width: int, streams: list[int], splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = list[int]()
+
+    def split(keys: Keys, out: Keys, several: int) -> None:
+        taken.append(several)
+        out[...] = np.sort(keys)
+
+    monkeypatch.setattr(vectors, "width", lambda: width)
+    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    monkeypatch.setattr(functions, "sort_by_vectors", split)
+    n = functions.FEWER_AT_ONCE * fast.worth_moving(True) // 8
+    keys = np.random.default_rng(1).integers(0, 9, n) / 2
+    assert same(sort(keys), np.sort(keys))
+    assert taken == streams
 
 
 @needs_vectors
@@ -444,7 +468,8 @@ def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_par
         by_rule.clear()
         assert same(sort(keys), np.sort(keys))
         assert len(at_once) == alone
-        assert same(sort(keys, threads=1), np.sort(keys))
+        assert by_rule == []
+        assert same(sort(keys.view(Other), threads=1), np.sort(keys))
         assert by_rule == [1] * alone
 
 
@@ -460,7 +485,6 @@ def test_models_are_asked_where_vectors_would_split_keys_at_once(
     monkeypatch.setattr(library, "models", {"numpy": None})
     monkeypatch.setattr(library, "worth", len(keys))
     taken = noted(monkeypatch, "sort_by_vectors")
-    monkeypatch.setattr(functions, "sort_by_vectors", fast.sort_by_vectors)
     assert same(sort(keys), np.sort(keys))
     assert taken == []
     assert same(sort(keys[1:]), np.sort(keys[1:]))

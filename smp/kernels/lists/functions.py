@@ -115,13 +115,14 @@ def rank_list(
     """
     if (
         algorithm == "auto"
-        and threads is None
         and type(successor) is np.ndarray
         and successor.ndim == 1
         and successor.dtype in _NATIVE
         and (n := len(successor)) < WORTH_SUBLISTS
         and successor.flags.carray
     ):  # at once, because further calls take as long as a hundred nodes
+        if threads is not None:
+            check_threads(threads, 'algorithm="auto"', True)
         at_once = np.empty(n, successor.dtype)
         if find_head_and_walk(successor, -1 if from_tail else 1, at_once):
             return at_once

@@ -106,14 +106,14 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     out.sort()
 
 
-def sort_short(keys: Keys, inside: bool) -> Keys | None:
+def sort_short(keys: Keys, out: Keys | None) -> Keys | None:
     """Sort few keys with vectors or by counting, with as little else as possible; return None if others should do it.
 
     Parameters
     ----------
     keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, at most `CHUNK_BYTES`
-    inside : bool
-        Sort the keys in place; otherwise they are not changed.
+    out : plain ndarray of shape (n,) and that dtype, optional
+        Receives the result: ``keys`` itself, or an array apart from it.  By default a new array.
 
     Returns
     -------
@@ -122,17 +122,25 @@ def sort_short(keys: Keys, inside: bool) -> Keys | None:
     """
     if not is_plain(keys):
         return None
-    n = len(keys)
     seen = glance(keys, keys.nbytes // BYTES_A_COUNTER[vectors.width()] if keys.nbytes >= worth_a_glance(True) else 0)
     if seen == IN_ORDER:
         return None
     if seen == NARROW:
-        counted = keys if inside else np.empty(n, keys.dtype)
+        counted = np.empty(len(keys), keys.dtype) if out is None else out
         if _counted_exactly(keys, counted, 1):
             return counted
-    made = keys if inside else keys.copy()
-    sort_alone(made, 0, n)
+    made = copied(keys, out)
+    sort_alone(made, 0, len(made))
     return made
+
+
+def copied(keys: Keys, out: Keys | None) -> Keys:
+    """Return keys in ``out``: the keys themselves, or an array apart from them; by default a new one."""
+    if out is None:
+        return keys.copy()
+    if out is not keys:
+        np.copyto(out, keys)
+    return out
 
 
 def count_at_a_glance(keys: Keys, out: Keys, seen: Variety) -> bool:

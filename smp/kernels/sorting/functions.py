@@ -35,6 +35,7 @@ from .fast import (
     LEAST,
     MOST_KEYS,
     WORTH_VECTORS,
+    copied,
     count_at_a_glance,
     left_to_numpy,
     may_count,
@@ -146,17 +147,18 @@ def sort(
     """
     if (
         algorithm == "auto"
-        and threads is None
         and type(keys) is np.ndarray
         and keys.ndim == 1
         and keys.dtype in _NATIVE
-        and (out is None or (out is keys and keys.flags.writeable))
+        and (out is None or _may_receive(out, keys))
     ):
+        if threads is not None:
+            check_threads(threads, 'algorithm="auto"', True)
         if keys.nbytes < WORTH_VECTORS or _is_left_to_numpy(keys):
-            made = keys.copy() if out is None else keys
+            made = copied(keys, out) if out is not None else keys.copy()
             made.sort()
             return made
-        done = _sort_at_once(keys, out is keys, machine)
+        done = _sort_at_once(keys, out, threads, machine)
         if done is not None:
             return done
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
@@ -219,12 +221,13 @@ def argsort(
     """
     if (
         algorithm == "auto"
-        and threads is None
         and type(keys) is np.ndarray
         and keys.ndim == 1
         and keys.dtype in _NATIVE
         and (n := len(keys)) < WORTH_TWO
     ):
+        if threads is not None:
+            check_threads(threads, 'algorithm="auto"', True)
         if n < LEAST_PACKED or n < worth_packing(keys.itemsize):
             return keys.argsort()
         if is_plain(keys) and not first_way(keys):
@@ -254,33 +257,42 @@ def _is_left_to_numpy(keys: Keys) -> bool:
     return octets < most or (octets < most_apart and abs(keys.item(0) - keys.item(-1)) >= octets // counter)
 
 
-def _sort_at_once(keys: Keys, inside: bool, machine: Machine | None) -> Keys | None:
+def _may_receive(out: Keys, keys: Keys) -> bool:
+    """Return True if the result can be made in an array: in the keys themselves, or in a plain one apart from them."""
+    if out is keys:
+        return keys.flags.writeable
+    alike = type(out) is np.ndarray and out.dtype == keys.dtype and out.shape == keys.shape and out.flags.carray
+    return alike and ((keys.base is None and out.base is None) or not np.may_share_memory(keys, out))
+
+
+def _sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Machine | None) -> Keys | None:
     """Sort with as little else as possible, if it is soon clear how; return None if others should do it.
 
     Each function of Python that was not called lately takes about 10 us, and sorting 256 KiB takes 300.
     """
     if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
-        return sort_short(keys, inside) if keys.nbytes <= CHUNK_BYTES else None
+        return sort_short(keys, out) if keys.nbytes <= CHUNK_BYTES else None
     splits, streams = vectors.split_for_streams(), 0
     worth = worth_moving(splits)
     few = keys.nbytes >= (worth if splits else LEAST) and repeats(keys)
     if keys.nbytes >= worth_counting(False) and not few and _seem_near(keys) and is_plain(keys):
         if len(keys) >= 2 * KEYS_TO_COUNT:
             return None
-        counted = keys if inside else np.empty(len(keys), keys.dtype)
+        counted = np.empty(len(keys), keys.dtype) if out is None else out
         if count_various(keys, widest_of(keys), counted):
             return counted
     if long := keys.nbytes >= (FEWER_AT_ONCE * worth if few and splits else worth):
-        streams = streams_for(machine)
-        if _models_are_asked(keys, inside, streams):
+        streams = threads or streams_for(machine)
+        if _models_are_asked(keys, out is keys, streams):
             return None
     if keys.nbytes >= worth_a_glance(False) and may_run(keys) and (not is_plain(keys) or first_way(keys)):
         return None
     if long:
-        return _split_at_once(keys, inside, streams, few)
-    if not (splits or few) and keys.nbytes >= LEAST and _models_are_asked(keys, inside, streams_for(machine)):
+        return _split_at_once(keys, out, streams, few)
+    asks = keys.nbytes >= LEAST and not (splits or few)
+    if asks and _models_are_asked(keys, out is keys, threads or streams_for(machine)):
         return None
-    made = keys if inside else keys.copy()
+    made = copied(keys, out)
     if worth_alone(made):
         sort_alone(made, 0, len(made))
     else:
@@ -293,14 +305,14 @@ def _seem_near(keys: Keys) -> bool:
     return keys.dtype.kind != "f" and abs(keys.item(0) - keys.item(-1)) < widest_of(keys)
 
 
-def _split_at_once(keys: Keys, inside: bool, streams: int, few: bool) -> Keys | None:
+def _split_at_once(keys: Keys, out: Keys | None, streams: int, few: bool) -> Keys | None:
     """Sort a long array by vectors, on several streams, if they can and should; ``few``: of few values."""
     if not may_split(streams) or not is_plain(keys) or len(keys) > MOST_KEYS:
         return None
     several = streams_by_rule(keys.nbytes, streams, False, few)
     if several == 1:
         return None
-    made = keys if inside else np.empty(len(keys), keys.dtype)
+    made = np.empty(len(keys), keys.dtype) if out is None else out
     sort_by_vectors(keys, made, several)
     return made
 
