@@ -381,7 +381,9 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             assert taken == expected
 
 
-FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= functions.FEWER_AT_ONCE else []
+LONGER = functions._longer(9)
+"""Length from which two streams split keys of nine values, over that of keys that all differ."""
+FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= LONGER else []
 """Streams that split keys of few values that are too many to be left to NumPy at once."""
 
 
@@ -411,7 +413,7 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
         "nearly in order": np.append(np.arange(300.0), np.arange(1.0 * n)),
         "in order": np.arange(1.0 * n),
         "few": rng.integers(0, 9, n) / 2,
-        "few of a longer array": rng.integers(0, 9, functions.FEWER_AT_ONCE * n) / 2,
+        "few of a longer array": rng.integers(0, 9, LONGER * n) / 2,
         "short and nearly in order": np.append(np.arange(300.0), np.arange(n / 2)),
         "short, narrow and nearly in order": np.append(np.arange(300), np.sort(rng.integers(0, 8000, n // 2))),
         "short and in order": np.arange(n / 2),
@@ -428,23 +430,44 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
     assert len(calls) == asked
 
 
-@pytest.mark.parametrize(("width", "streams"), [(32, [2]), (64, [])])
-def test_keys_of_few_values_are_split_at_once_if_they_are_enough_for_several_streams(
-    width: int, streams: list[int], splitting: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def split(splitting: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Two streams share the keys; the list gets the number of streams whenever vectors would split some at once."""
     taken = list[int]()
 
-    def split(keys: Keys, out: Keys, several: int) -> None:
+    def sort_by_numpy(keys: Keys, out: Keys, several: int) -> None:
         taken.append(several)
         out[...] = np.sort(keys)
 
-    monkeypatch.setattr(vectors, "width", lambda: width)
     monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
-    monkeypatch.setattr(functions, "sort_by_vectors", split)
-    n = functions.FEWER_AT_ONCE * fast.worth_moving(True) // 8
-    keys = np.random.default_rng(1).integers(0, 9, n) / 2
+    monkeypatch.setattr(functions, "sort_by_vectors", sort_by_numpy)
+    return taken
+
+
+@pytest.mark.parametrize(("width", "streams"), [(32, [2]), (64, [])])
+def test_keys_of_few_values_are_split_at_once_if_they_are_enough_for_several_streams(
+    width: int, streams: list[int], split: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "width", lambda: width)
+    keys = np.random.default_rng(1).integers(0, 9, functions._longer(9) * fast.worth_moving(True) // 8) / 2
     assert same(sort(keys), np.sort(keys))
-    assert taken == streams
+    assert split == streams
+
+
+@pytest.mark.parametrize(
+    ("seen", "longer"),
+    [(1, 11), (4, 11), (5, 4), (31, 4), (32, 3), (51, 3), (52, 2), (60, 2), (61, 1), (64, 1)],
+)
+def test_the_fewer_keys_differ_the_longer_are_the_arrays_that_two_streams_split(
+    seen: int, longer: int, split: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "width", lambda: 32)
+    monkeypatch.setattr(functions, "different", lambda keys: seen)
+    keys = np.random.default_rng(1).random(longer * fast.worth_moving(True) // 8)
+    assert same(sort(keys[1:]), np.sort(keys[1:]))
+    assert split == []
+    assert same(sort(keys), np.sort(keys))
+    assert split == [2]
 
 
 @needs_vectors

@@ -16,6 +16,7 @@ this machine has been calibrated, "auto" and "program" choose by its models: see
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,13 @@ from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, worth
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import direction, first_way, may_run, repeats, variety
+from .sampling import FEW_DIFFERENT, KEYS_THAT_REPEAT, different, direction, first_way, may_run, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
-FEWER_AT_ONCE = 4
-"""Length of keys of few values from which NumPy does not sort them at once, over that of other keys."""
+SPLIT_FROM: dict[int, tuple[list[int], list[int]]] = {32: ([5, 32, 52, 61], [11, 4, 3, 2, 1]), 64: ([32], [4, 1])}
+"""Lengths from which streams split keys of which fewer than so many of 64 differ, over that of keys that all differ, by
+the bytes of a vector."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -97,10 +99,10 @@ def sort(
         "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct
         keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or
         AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on
-        with AVX-512, and from 4 or 16 times that on if a few keys show few distinct ones.  With AVX2 alone, one stream
-        takes "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, or twice that of few distinct ones.
-        Each stream has at least 1 MiB of keys, but two share what these limits say, and 256 KiB on Zen 4.  Each counts
-        at least 256K keys.
+        with AVX-512, and from longer arrays on if some of 64 keys are equal: 2 to 11 times as long with AVX2, and 16
+        times with AVX-512 if fewer than 32 differ.  With AVX2 alone, one stream takes "vectors" for 128 KiB of keys of
+        four bytes and 192 KiB of eight, or twice that of few distinct ones.  Each stream has at least 1 MiB of keys,
+        but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least 256K keys.
 
         "vectors" sorts with vectors alone on AMD's Zen 4, and with AVX2.  On other CPUs with AVX-512, vectors split the
         keys, and NumPy sorts parts of up to 8 MiB.
@@ -274,14 +276,15 @@ def _sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Ma
         return sort_short(keys, out) if keys.nbytes <= CHUNK_BYTES else None
     splits, streams = vectors.split_for_streams(), 0
     worth = worth_moving(splits)
-    few = keys.nbytes >= (worth if splits else LEAST) and repeats(keys)
+    seen = different(keys) if keys.nbytes >= (worth if splits else LEAST) else KEYS_THAT_REPEAT
+    few = seen < FEW_DIFFERENT
     if keys.nbytes >= worth_counting(False) and not few and _seem_near(keys) and is_plain(keys):
         if len(keys) >= 2 * KEYS_TO_COUNT:
             return None
         counted = np.empty(len(keys), keys.dtype) if out is None else out
         if count_various(keys, widest_of(keys), counted):
             return counted
-    if long := keys.nbytes >= (FEWER_AT_ONCE * worth if few and splits else worth):
+    if long := keys.nbytes >= (worth * _longer(seen) if splits else worth):
         streams = threads or streams_for(machine)
         if _models_are_asked(keys, out is keys, streams):
             return None
@@ -298,6 +301,15 @@ def _sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Ma
     else:
         made.sort()
     return made
+
+
+def _longer(seen: int) -> int:
+    """Return the length from which streams split keys of which so many of 64 differ, over that if all do.
+
+    One stream sorts keys of few values in a fraction of the time, and a second stream always costs the same.
+    """
+    fewer, lengths = SPLIT_FROM[vectors.width()]
+    return lengths[bisect_right(fewer, seen)]
 
 
 def _seem_near(keys: Keys) -> bool:

@@ -184,7 +184,12 @@ def may_run(keys: Keys) -> bool:
 
 def repeats(keys: Keys) -> bool:
     """Return True if few of about 64 keys differ; NumPy sorts them so fast that a look at a sample would add to it."""
-    return len(set(keys[:: max(1, len(keys) // KEYS_THAT_REPEAT)].tolist())) < FEW_DIFFERENT
+    return different(keys) < FEW_DIFFERENT
+
+
+def different(keys: Keys) -> int:
+    """Return how many of about 64 keys differ."""
+    return len(set(keys[:: max(1, len(keys) // KEYS_THAT_REPEAT)].tolist()))
 
 
 @local
