@@ -2,14 +2,14 @@
 
 import pytest
 
-from smp.kernels.sorting import fast, functions
+from smp.kernels.sorting import at_once
 from smp.kernels.sorting.by_vectors import vectors
 
 
 @pytest.fixture(autouse=True)
 def limits_of_replaced_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits are not kept, because tests replace what they depend on."""
-    monkeypatch.setattr(functions, "left_to_numpy", fast.left_to_numpy.__wrapped__)
+    monkeypatch.setattr(at_once, "_limits", at_once._limits.__wrapped__)
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from support.sampled import each, examples
 
 import smp
-from smp.kernels.sorting import choice, forms, functions, programs
+from smp.kernels.sorting import at_once, choice, forms, functions, programs
 from smp.kernels.sorting import fast as fast_sorting
 from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.choice import Request
 from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
-from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, left_to_numpy, worth_a_glance
+from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, worth_a_glance
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
@@ -104,7 +104,8 @@ def machine() -> Iterator[smp.Machine]:
 
 def two(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sort use two streams, as on a computer with two CPUs."""
-    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    for module in (functions, at_once):
+        monkeypatch.setattr(module, "streams_for", lambda machine: 2)
 
 
 # -------------------------------------------------------------------------------------------- statistics
@@ -496,9 +497,9 @@ def test_wide_keys_that_are_too_few_to_move_get_no_look(monkeypatch: pytest.Monk
     monkeypatch.setattr(functions, "_sort", lambda keys, *rest: looks.append(len(keys)) or whole(keys, *rest))
     monkeypatch.setattr(vectors, "split_for_streams", lambda: False)
     counted: list[Array] = []
-    count = functions.count_various
+    count = at_once.count_various
     monkeypatch.setattr(
-        functions, "count_various", lambda keys, *rest: count(keys, *rest) and (counted.append(keys) or True)
+        at_once, "count_various", lambda keys, *rest: count(keys, *rest) and (counted.append(keys) or True)
     )
     n, rng = LONG // 2, np.random.default_rng(0)
     assert worth_a_glance(False) <= 4 * n
@@ -581,8 +582,9 @@ def test_short_arrays_get_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the library was asked")
 
     monkeypatch.setattr(functions, "sort_library", asked)
+    monkeypatch.setattr(choice, "sort_library", asked)
     monkeypatch.setattr(functions, "argsort_library", asked)
-    keys = np.random.default_rng(0).integers(0, 99, functions.LEAST // 8 - 1)
+    keys = np.random.default_rng(0).integers(0, 99, at_once.LEAST // 8 - 1)
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
     np.testing.assert_array_equal(argsort(keys[:100]), np.argsort(keys[:100]))
     assert argsort(keys[:100]).dtype == np.int64
@@ -601,13 +603,13 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
         "numpy_sorts_parts": ["NumPy sorts parts"],
     }.items():
         monkeypatch.setattr(vectors, name, lambda on=on: cpu in on)
-    most, most_apart, counter = left_to_numpy.__wrapped__()[dtype]
+    most, most_apart, counter = at_once._limits()[dtype]
     others = list[int]()
 
-    def at_once(keys: Array, *_: object) -> None:
+    def noted(keys: Array, *_: object) -> None:
         others.append(keys.nbytes)
 
-    monkeypatch.setattr(functions, "_sort_at_once", at_once)
+    monkeypatch.setattr(functions, "sort_at_once", noted)
     rng, size = np.random.default_rng(0), dtype.itemsize
     for octets, apart, left in (
         (0, 0, True),

@@ -17,7 +17,7 @@ from support.sampled import each
 
 import smp
 from smp.kernels import in_process
-from smp.kernels.sorting import counting, fast, functions, parts
+from smp.kernels.sorting import at_once, counting, fast, parts
 from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.counting import (
     count_alone,
@@ -557,7 +557,7 @@ def test_short_arrays_of_a_narrow_range_are_counted_unless_a_key_lies_elsewhere(
 ) -> None:
     limits, n = np.iinfo(dtype), 70_000
     counted = list[bool]()
-    monkeypatch.setattr(functions, "count_various", lambda *args: counted.append(count_various(*args)) or counted[-1])
+    monkeypatch.setattr(at_once, "count_various", lambda *args: counted.append(count_various(*args)) or counted[-1])
     for lowest in (int(limits.min), int(limits.max) - 1000, 0):
         keys = (np.random.default_rng(1).integers(0, 1000, n).astype(np.uint64) + np.uint64(lowest % 2**64)).astype(
             dtype

@@ -13,7 +13,7 @@ from support.keys_of_types import Keys, drawn, every_type, needs_vectors, same
 from support.sampled import each
 
 import smp
-from smp.kernels.sorting import choice, fast, functions
+from smp.kernels.sorting import at_once, choice, fast, functions
 from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.by_vectors.blocks import sort_part, split_block, split_into
 from smp.kernels.sorting.by_vectors.in_place import sort_in_place
@@ -88,7 +88,7 @@ class Other(np.ndarray[Any, Any]):
 def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
     """Return a list that gets the third argument of each call of a function of `fast`: streams, or a width."""
     calls, function = list[int](), getattr(fast, name)
-    for module in (fast, functions):
+    for module in (fast, at_once):
         monkeypatch.setattr(module, name, lambda *args: calls.append(args[2]) or function(*args), raising=False)
     return calls
 
@@ -292,8 +292,8 @@ def test_no_memory_is_needed_in_place() -> None:
 def test_auto_takes_vectors_for_all_but_short_arrays_and_narrow_ranges(
     with_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken, alone = noted(monkeypatch, "sort_by_vectors"), fast.sort_alone
-    monkeypatch.setattr(fast, "sort_alone", lambda *args: taken.append(1) or alone(*args))
+    taken, alone = noted(monkeypatch, "sort_by_vectors"), at_once.sort_alone
+    monkeypatch.setattr(at_once, "sort_alone", lambda *args: taken.append(1) or alone(*args))
     rng = np.random.default_rng(1)
     short = fast.WORTH_VECTORS // 8
     for keys, expected in (
@@ -322,7 +322,7 @@ def test_short_arrays_are_sorted_at_once(
         keys[17] = np.iinfo(dtype).max if way == "with an outlier" else keys[17]
     elif way == "in order":
         keys = keys[np.argsort(keys)]
-    counted, asked, others = counts(monkeypatch, fast, "count_exactly"), list[int](), functions._sort
+    counted, asked, others = counts(monkeypatch, at_once, "count_exactly"), list[int](), functions._sort
     monkeypatch.setattr(functions, "_sort", lambda *args: asked.append(len(args[0])) or others(*args))
     before, expected = keys.copy(), np.sort(keys)
     assert same(sort(keys), expected)
@@ -381,7 +381,7 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
             assert taken == expected
 
 
-LONGER = functions._longer(9)
+LONGER = at_once._longer(9)
 """Length from which two streams split keys of nine values, over that of keys that all differ."""
 FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= LONGER else []
 """Streams that split keys of few values that are too many to be left to NumPy at once."""
@@ -418,7 +418,7 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
         "short, narrow and nearly in order": np.append(np.arange(300), np.sort(rng.integers(0, 8000, n // 2))),
         "short and in order": np.arange(n / 2),
     }[way]
-    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    monkeypatch.setattr(at_once, "streams_for", lambda machine: 2)
     taken, others = noted(monkeypatch, "sort_by_vectors"), functions._sort
     calls: list[int] = []
     monkeypatch.setattr(functions, "_sort", lambda *args: calls.append(1) or others(*args))
@@ -439,8 +439,8 @@ def split(splitting: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         taken.append(several)
         out[...] = np.sort(keys)
 
-    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
-    monkeypatch.setattr(functions, "sort_by_vectors", sort_by_numpy)
+    monkeypatch.setattr(at_once, "streams_for", lambda machine: 2)
+    monkeypatch.setattr(at_once, "sort_by_vectors", sort_by_numpy)
     return taken
 
 
@@ -449,7 +449,7 @@ def test_keys_of_few_values_are_split_at_once_if_they_are_enough_for_several_str
     width: int, streams: list[int], split: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "width", lambda: width)
-    keys = np.random.default_rng(1).integers(0, 9, functions._longer(9) * fast.worth_moving(True) // 8) / 2
+    keys = np.random.default_rng(1).integers(0, 9, at_once._longer(9) * fast.worth_moving(True) // 8) / 2
     assert same(sort(keys), np.sort(keys))
     assert split == streams
 
@@ -462,7 +462,7 @@ def test_the_fewer_keys_differ_the_longer_are_the_arrays_that_two_streams_split(
     seen: int, longer: int, split: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "width", lambda: 32)
-    monkeypatch.setattr(functions, "different", lambda keys: seen)
+    monkeypatch.setattr(at_once, "different", lambda keys: seen)
     keys = np.random.default_rng(1).random(longer * fast.worth_moving(True) // 8)
     assert same(sort(keys[1:]), np.sort(keys[1:]))
     assert split == []
@@ -478,22 +478,22 @@ def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_par
 ) -> None:
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
     monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: numpys)
-    at_once, function = list[int](), functions.sort_alone
-    monkeypatch.setattr(functions, "sort_alone", lambda *args: at_once.append(1) or function(*args))
+    alone, function = list[int](), at_once.sort_alone
+    monkeypatch.setattr(at_once, "sort_alone", lambda *args: alone.append(1) or function(*args))
     by_rule = noted(monkeypatch, "sort_by_vectors")
     n = fast.WORTH_ALONE[np.dtype(dtype).itemsize] // np.dtype(dtype).itemsize
     many = drawn(np.dtype(dtype), n)
     few = many[np.arange(n) % 5]
     more = np.tile(few, 2)
     cases = (many, not numpys), (many[:-1], False), (few, False), (more, not numpys), (more[:-1], False)
-    for keys, alone in (*cases, (many[::2], False)):
-        at_once.clear()
+    for keys, pays in (*cases, (many[::2], False)):
+        alone.clear()
         by_rule.clear()
         assert same(sort(keys), np.sort(keys))
-        assert len(at_once) == alone
+        assert len(alone) == pays
         assert by_rule == []
         assert same(sort(keys.view(Other), threads=1), np.sort(keys))
-        assert by_rule == [1] * alone
+        assert by_rule == [1] * pays
 
 
 def test_models_are_asked_where_vectors_would_split_keys_at_once(
@@ -502,7 +502,7 @@ def test_models_are_asked_where_vectors_would_split_keys_at_once(
     monkeypatch.setattr(
         functions, "by_models", lambda library, request, seen: np.copyto(request.out, np.sort(request.keys))
     )
-    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    monkeypatch.setattr(at_once, "streams_for", lambda machine: 2)
     keys = np.random.default_rng(1).random(1 << 18)
     library = choice.sort_library(keys.dtype, 2)
     monkeypatch.setattr(library, "models", {"numpy": None})
@@ -520,7 +520,7 @@ def test_models_are_not_asked_about_arrays_that_are_too_short_to_split(
     """The rule decides, because to look for the models would take a tenth of the time."""
     asked: list[int] = []
     monkeypatch.setattr(functions, "by_models", lambda library, request, seen: asked.append(len(request.keys)))
-    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+    monkeypatch.setattr(at_once, "streams_for", lambda machine: 2)
     library = choice.sort_library(np.dtype(np.float64), 2)
     monkeypatch.setattr(library, "models", {"numpy": None})
     monkeypatch.setattr(library, "worth", 0)
@@ -555,7 +555,7 @@ def test_auto_counts_keys_of_12_or_32_kib_on_these_cpus(
     width: int, splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "width", lambda: width)
-    counted = counts(monkeypatch, functions, "count_various")
+    counted = counts(monkeypatch, at_once, "count_various")
     rng = np.random.default_rng(1)
     n = {32: 12 << 10, 64: 32 << 10}[width] // 4
     for keys, expected in (
@@ -574,7 +574,7 @@ def test_auto_counts_keys_of_12_or_32_kib_on_these_cpus(
 def test_auto_counts_wider_ranges_with_avx2(width: int, splitting: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """There are 8 bytes of keys for each integer instead of 16."""
     monkeypatch.setattr(vectors, "width", lambda: width)
-    counted = counts(monkeypatch, functions, "count_various")
+    counted = counts(monkeypatch, at_once, "count_various")
     keys = np.random.default_rng(1).integers(0, 10_000, 15_000)
     assert same(sort(keys), np.sort(keys))
     assert counted == [15_000] * (width == 32)
@@ -585,7 +585,8 @@ def test_narrow_integers_are_counted_before_models_are_asked(
     size: int, splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless two streams may count them sooner."""
-    monkeypatch.setattr(functions, "_models_are_asked", lambda keys, inside, streams: asked.append(len(keys)) or True)
+    for module in (at_once, functions):
+        monkeypatch.setattr(module, "models_are_asked", lambda keys, inside, streams: asked.append(len(keys)) or True)
     monkeypatch.setattr(functions, "by_models", lambda library, request, seen: np.copyto(request.out, np.sort(keys)))
     asked: list[int] = []
     keys = np.random.default_rng(1).integers(0, 1000, size)

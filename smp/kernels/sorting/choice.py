@@ -154,6 +154,17 @@ def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
     return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams), vectors.sort_parts())
 
 
+def models_are_asked(keys: Keys, inside: bool, streams: int) -> bool:
+    """Return True if models choose among the forms.
+
+    They are of sorts into a new array.  In place, halves and parts need a copy, and vectors none.
+    """
+    if inside and may_split(streams):
+        return False
+    library = sort_library(keys.dtype, streams)
+    return bool(library.models) and len(keys) >= library.worth
+
+
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of argsort for keys of a type, with the models that are stored for it, if there are any."""
     return _argsort_library(_kind(dtype), streams)

@@ -13,20 +13,18 @@ about half the time per key that a long array takes.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from .by_vectors import vectors
-from .by_vectors.in_place import CHUNK_BYTES, sort_alone, sort_by_vectors
+from .by_vectors.in_place import CHUNK_BYTES, sort_by_vectors
 from .counting import WIDEST, count_exactly, range_around, sort_by_counting
 from .halves import halve, pivot_of
-from .keys import DTYPES, Keys
+from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
-from .sampling import IN_ORDER, NARROW, Variety, entropy, glance, look, repeats, seem_narrow, vary
+from .sampling import Variety, entropy, look, repeats, seem_narrow, vary
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
@@ -106,43 +104,6 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     out.sort()
 
 
-def sort_short(keys: Keys, out: Keys | None) -> Keys | None:
-    """Sort few keys with vectors or by counting, with as little else as possible; return None if others should do it.
-
-    Parameters
-    ----------
-    keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, at most `CHUNK_BYTES`
-    out : plain ndarray of shape (n,) and that dtype, optional
-        Receives the result: ``keys`` itself, or an array apart from it.  By default a new array.
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        The sorted keys.  None for keys that are not plain, and for those that may be in order.
-    """
-    if not is_plain(keys):
-        return None
-    seen = glance(keys, keys.nbytes // BYTES_A_COUNTER[vectors.width()] if keys.nbytes >= worth_a_glance(True) else 0)
-    if seen == IN_ORDER:
-        return None
-    if seen == NARROW:
-        counted = np.empty(len(keys), keys.dtype) if out is None else out
-        if _counted_exactly(keys, counted, 1):
-            return counted
-    made = copied(keys, out)
-    sort_alone(made, 0, len(made))
-    return made
-
-
-def copied(keys: Keys, out: Keys | None) -> Keys:
-    """Return keys in ``out``: the keys themselves, or an array apart from them; by default a new one."""
-    if out is None:
-        return keys.copy()
-    if out is not keys:
-        np.copyto(out, keys)
-    return out
-
-
 def count_at_a_glance(keys: Keys, out: Keys, seen: Variety) -> bool:
     """Count integers of a narrow range on one stream, if there are few enough that a look would cost much of the time.
 
@@ -201,25 +162,6 @@ def worth_a_glance(by_vectors: bool) -> int:
 def worth_counting(by_vectors: bool) -> int:
     """Return the bytes of keys from which "auto" may count them."""
     return worth_a_glance(True) if by_vectors else WORTH_COUNTING[vectors.width()]
-
-
-@functools.cache
-def left_to_numpy() -> dict[np.dtype[Any], tuple[int, int, int]]:
-    """Return three numbers for each type, so that `sort` needs little else to leave a short array to NumPy.
-
-    They are the bytes of keys below which NumPy sorts all arrays, and those below which it sorts integers of a wide
-    range and floats, and the bytes of keys for each integer in a range that is not wide.
-    """
-    limits, counter = {}, BYTES_A_COUNTER[vectors.width()]
-    for dtype in DTYPES:
-        if vectors.beat_numpy():
-            most = WORTH_VECTORS
-        elif vectors.sort_parts():
-            most = WORTH_ALONE[dtype.itemsize]
-        else:
-            most = worth_a_glance(False) if vectors.split_for_streams() else LEAST
-        limits[dtype] = (most if dtype.kind == "f" else min(most, worth_counting(False)), most, counter)
-    return limits
 
 
 def widest_of(keys: Keys) -> int:

@@ -16,7 +16,6 @@ this machine has been calibrated, "auto" and "program" choose by its models: see
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -26,29 +25,20 @@ from smp import Machine
 from smp.errors import Unsupported
 
 from ..in_process import check_threads, opened, streams_for
+from .at_once import copied, is_left_to_numpy, may_receive, sort_at_once
 from .by_vectors import vectors
-from .by_vectors.in_place import CHUNK_BYTES, sort_alone, sort_by_vectors
-from .choice import Request, argsort_library, by_models, sort_library
-from .counting import WIDEST, count_exactly, count_various
+from .choice import Request, argsort_library, by_models, models_are_asked, sort_library
+from .counting import WIDEST, count_exactly
 from .fast import (
     FEW_BITS,
-    KEYS_TO_COUNT,
     LEAST,
     MOST_KEYS,
     WORTH_VECTORS,
-    copied,
     count_at_a_glance,
-    left_to_numpy,
     may_count,
-    may_split,
     sort_fast,
-    sort_short,
     streams_by_rule,
-    widest_of,
-    worth_a_glance,
     worth_alone,
-    worth_counting,
-    worth_moving,
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
@@ -56,13 +46,10 @@ from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, worth
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import FEW_DIFFERENT, KEYS_THAT_REPEAT, different, direction, first_way, may_run, repeats, variety
+from .sampling import direction, first_way, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
-SPLIT_FROM: dict[int, tuple[list[int], list[int]]] = {32: ([5, 32, 52, 61], [11, 4, 3, 2, 1]), 64: ([32], [4, 1])}
-"""Lengths from which streams split keys of which fewer than so many of 64 differ, over that of keys that all differ, by
-the bytes of a vector."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -152,15 +139,15 @@ def sort(
         and type(keys) is np.ndarray
         and keys.ndim == 1
         and keys.dtype in _NATIVE
-        and (out is None or _may_receive(out, keys))
+        and (out is None or may_receive(out, keys))
     ):
         if threads is not None:
             check_threads(threads, 'algorithm="auto"', True)
-        if keys.nbytes < WORTH_VECTORS or _is_left_to_numpy(keys):
+        if keys.nbytes < WORTH_VECTORS or is_left_to_numpy(keys):
             made = copied(keys, out) if out is not None else keys.copy()
             made.sort()
             return made
-        done = _sort_at_once(keys, out, threads, machine)
+        done = sort_at_once(keys, out, threads, machine)
         if done is not None:
             return done
     given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
@@ -253,93 +240,6 @@ def argsort(
     return order
 
 
-def _is_left_to_numpy(keys: Keys) -> bool:
-    """Return True if NumPy sorts keys of this length, but for integers that are near one another."""
-    octets, (most, most_apart, counter) = keys.nbytes, left_to_numpy()[keys.dtype]
-    return octets < most or (octets < most_apart and abs(keys.item(0) - keys.item(-1)) >= octets // counter)
-
-
-def _may_receive(out: Keys, keys: Keys) -> bool:
-    """Return True if the result can be made in an array: in the keys themselves, or in a plain one apart from them."""
-    if out is keys:
-        return keys.flags.writeable
-    alike = type(out) is np.ndarray and out.dtype == keys.dtype and out.shape == keys.shape and out.flags.carray
-    return alike and ((keys.base is None and out.base is None) or not np.may_share_memory(keys, out))
-
-
-def _sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Machine | None) -> Keys | None:
-    """Sort with as little else as possible, if it is soon clear how; return None if others should do it.
-
-    Each function of Python that was not called lately takes about 10 us, and sorting 256 KiB takes 300.
-    """
-    if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
-        return sort_short(keys, out) if keys.nbytes <= CHUNK_BYTES else None
-    splits, streams = vectors.split_for_streams(), 0
-    worth = worth_moving(splits)
-    seen = different(keys) if keys.nbytes >= (worth if splits else LEAST) else KEYS_THAT_REPEAT
-    few = seen < FEW_DIFFERENT
-    if keys.nbytes >= worth_counting(False) and not few and _seem_near(keys) and is_plain(keys):
-        if len(keys) >= 2 * KEYS_TO_COUNT:
-            return None
-        counted = np.empty(len(keys), keys.dtype) if out is None else out
-        if count_various(keys, widest_of(keys), counted):
-            return counted
-    if long := keys.nbytes >= (worth * _longer(seen) if splits else worth):
-        streams = threads or streams_for(machine)
-        if _models_are_asked(keys, out is keys, streams):
-            return None
-    if keys.nbytes >= worth_a_glance(False) and may_run(keys) and (not is_plain(keys) or first_way(keys)):
-        return None
-    if long:
-        return _split_at_once(keys, out, streams, few)
-    asks = keys.nbytes >= LEAST and not (splits or few)
-    if asks and _models_are_asked(keys, out is keys, threads or streams_for(machine)):
-        return None
-    made = copied(keys, out)
-    if worth_alone(made):
-        sort_alone(made, 0, len(made))
-    else:
-        made.sort()
-    return made
-
-
-def _longer(seen: int) -> int:
-    """Return the length from which streams split keys of which so many of 64 differ, over that if all do.
-
-    One stream sorts keys of few values in a fraction of the time, and a second stream always costs the same.
-    """
-    fewer, lengths = SPLIT_FROM[vectors.width()]
-    return lengths[bisect_right(fewer, seen)]
-
-
-def _seem_near(keys: Keys) -> bool:
-    """Return True for integers of which two are no farther apart than those that are counted."""
-    return keys.dtype.kind != "f" and abs(keys.item(0) - keys.item(-1)) < widest_of(keys)
-
-
-def _split_at_once(keys: Keys, out: Keys | None, streams: int, few: bool) -> Keys | None:
-    """Sort a long array by vectors, on several streams, if they can and should; ``few``: of few values."""
-    if not may_split(streams) or not is_plain(keys) or len(keys) > MOST_KEYS:
-        return None
-    several = streams_by_rule(keys.nbytes, streams, False, few)
-    if several == 1:
-        return None
-    made = np.empty(len(keys), keys.dtype) if out is None else out
-    sort_by_vectors(keys, made, several)
-    return made
-
-
-def _models_are_asked(keys: Keys, inside: bool, streams: int) -> bool:
-    """Return True if models choose among the forms.
-
-    They are of sorts into a new array.  In place, halves and parts need a copy, and vectors none.
-    """
-    if inside and may_split(streams):
-        return False
-    library = sort_library(keys.dtype, streams)
-    return bool(library.models) and len(keys) >= library.worth
-
-
 def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Keys:
     given = np.asarray(keys)
     if given.dtype not in _NATIVE and given.dtype.newbyteorder("=") not in _NATIVE:
@@ -385,7 +285,7 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
             np.copyto(out, given.copy() if np.may_share_memory(keys, out) else given)
         return
     streams = threads or (streams_for(machine) if keys.nbytes >= LEAST else 1)
-    asked = sort_library(keys.dtype, streams) if long and _models_are_asked(keys, keys is out, streams) else None
+    asked = sort_library(keys.dtype, streams) if long and models_are_asked(keys, keys is out, streams) else None
     if seen and (by_vectors or not asked) and count_at_a_glance(keys, out, seen):
         return
     by_glance = seen if seen and by_vectors and not may_count(keys, seen) else None
