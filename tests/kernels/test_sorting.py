@@ -34,7 +34,7 @@ from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders.fast import argsort_fast
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
 from smp.kernels.sorting.parts import partition as move_all
-from smp.kernels.sorting.sampling import repeats, vary
+from smp.kernels.sorting.sampling import different, different_unless_running, first_way, repeats, vary
 
 Array = NDArray[Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.kind != "f"]
@@ -486,6 +486,8 @@ def test_compiled_code_sees_whether_few_keys_differ_as_a_set_of_them_does(data: 
     if dtype.kind == "f":
         keys[:: data.draw(st.integers(2, 300))] = np.nan  # each differs from all others
     assert vary(keys) != repeats(keys)
+    assert different_unless_running(keys) in (0, different(keys))
+    assert (different_unless_running(keys) == 0) == bool(first_way(keys))
 
 
 def test_the_range_around_a_sample_is_widened() -> None:

@@ -42,11 +42,11 @@ from .fast import (
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, worth_packing
+from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, numpy_orders, worth_packing
 from .orders.packed import argsort_packed
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import direction, first_way, repeats, variety
+from .sampling import different_unless_running, direction, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -181,9 +181,11 @@ def argsort(
         parts, which NumPy orders; it is faster where few keys differ.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
-        below 3072 and 7168.  Keys that ascend or descend already have their order at once.  Below 65,536 keys, others
-        are "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is "packed", or
-        "partition" if there are 2**18 keys or more and a sample has few distinct ones.
+        below 3072 and 7168.  Without AVX-512, it is also "numpy" for keys of few values: always if fewer than 5 of 64
+        keys differ, below 2**20 keys if fewer than 20, below 200,000 if fewer than 32, and below 2**17 if fewer than
+        47, or 52 from 24,000 keys on.  Keys that ascend or descend already have their order at once.  Below 65,536
+        keys, others are "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is "packed",
+        or "partition" if there are 2**18 keys or more and a sample has few distinct ones.
 
     Returns
     -------
@@ -208,19 +210,17 @@ def argsort(
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if (
-        algorithm == "auto"
-        and type(keys) is np.ndarray
-        and keys.ndim == 1
-        and keys.dtype in _NATIVE
-        and (n := len(keys)) < WORTH_TWO
-    ):
+    if algorithm == "auto" and type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE:
         if threads is not None:
             check_threads(threads, 'algorithm="auto"', True)
+        n = len(keys)
         if n < LEAST_PACKED or n < worth_packing(keys.itemsize):
             return keys.argsort()
-        if is_plain(keys) and not first_way(keys):
-            return argsort_packed(keys, 1)
+        if is_plain(keys) and (seen := different_unless_running(keys)):
+            if numpy_orders(n, seen):
+                return keys.argsort()
+            if n < WORTH_TWO:
+                return argsort_packed(keys, 1)
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
     if algorithm != "auto":
@@ -230,13 +230,14 @@ def argsort(
         streams = threads or streams_for(machine)
         library = argsort_library(given.dtype, streams)
         asked = library if library.models and library.worth <= len(given) <= MOST_KEYS else None
-    seen = variety(given) if asked and is_plain(given) else None
-    if seen is None and (way := direction(given)):
+    glance = variety(given) if asked and is_plain(given) else None
+    if glance is None and (way := direction(given)):
         last = len(given) - 1
         return np.arange(last + 1, dtype=np.int64) if way > 0 else np.arange(last, -1, -1, dtype=np.int64)
     if asked is None:
         return argsort_fast(given, streams)
-    order: NDArray[np.int64] = by_models(asked, Request(given), seen if seen and seen.bits >= MANY_BITS else None)
+    many = glance if glance and glance.bits >= MANY_BITS else None
+    order: NDArray[np.int64] = by_models(asked, Request(given), many)
     return order
 
 

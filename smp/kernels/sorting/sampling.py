@@ -195,23 +195,29 @@ def different(keys: Keys) -> int:
 @local
 def vary(keys: Keys) -> bool:
     """Return whether `repeats` would return False, in compiled code."""
-    return _differ(keys, max(1, len(keys) // KEYS_THAT_REPEAT), FEW_DIFFERENT)
+    return _different(keys, max(1, len(keys) // KEYS_THAT_REPEAT), FEW_DIFFERENT) == FEW_DIFFERENT
+
+
+@local
+def different_unless_running(keys: Keys) -> int:
+    """Return how many of about 64 keys differ, as `different` does, or 0 if the first keys run one way."""
+    return 0 if first_way(keys) else _different(keys, max(1, len(keys) // KEYS_THAT_REPEAT), 2 * KEYS_THAT_REPEAT)
 
 
 @inline
-def _differ(keys: Keys, step: int, least: int) -> bool:
-    """Return True if at least some number of keys differ, of those at every multiple of a step."""
-    found, different = np.empty(least, keys.dtype), 0  # side by side, so that vector instructions compare them
+def _different(keys: Keys, step: int, most: int) -> int:
+    """Return how many keys differ, of those at every multiple of a step, but at most ``most``."""
+    found, count = np.empty(most, keys.dtype), 0  # side by side, so that vector instructions compare them
     for k in range(0, len(keys), step):
         key, new = keys[k], True
-        for j in range(different):
+        for j in range(count):
             new &= found[j] != key
         if new:
-            found[different] = key
-            different += 1
-            if different == least:
-                return True
-    return False
+            found[count] = key
+            count += 1
+            if count == most:
+                break
+    return count
 
 
 def seem_narrow(keys: Keys, most: int) -> bool:
@@ -315,7 +321,7 @@ def _seem_narrow(keys: Keys, step: int, most: int) -> bool:
     if np.uint64(largest) - np.uint64(least) > np.uint64(most):
         return False
     count = (len(keys) - 1) // step + 1
-    return _differ(keys, step, count // 2 + 1)
+    return _different(keys, step, count // 2 + 1) == count // 2 + 1
 
 
 @functools.cache

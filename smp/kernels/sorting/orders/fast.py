@@ -8,6 +8,8 @@ Parts are faster where few keys differ, so that each part is full of equal keys,
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import numpy as np
 
 from ..by_vectors import vectors
@@ -26,6 +28,9 @@ WORTH_TWO, WORD = 1 << 16, 8
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
+BY_NUMPY = [5, 20, 32, 47, 52], [(0, MOST_KEYS), (0, 1 << 20), (0, 200_000), (0, 1 << 17), (24_000, 1 << 17), (0, 0)]
+"""Limits of the number of different keys among 64, and for each class between them the numbers of keys from which and
+below which NumPy orders such keys, without AVX-512; see decision 0060."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
@@ -35,6 +40,13 @@ MOST_TOGETHER = 0.25
 def worth_packing(octets: int) -> int:
     """Return the number of keys of some bytes each from which "auto" packs them."""
     return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY)[octets]
+
+
+def numpy_orders(n: int, seen: int) -> bool:
+    """Return True if NumPy orders n keys sooner, because only ``seen`` of 64 differ."""
+    limits, lengths = BY_NUMPY
+    least, most = lengths[bisect_right(limits, seen)]
+    return least <= n < most and vectors.width() == 32
 
 
 def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
