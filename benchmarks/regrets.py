@@ -158,7 +158,8 @@ def _of_keys(function: str, kind: str, name: str, n: int, seed: int) -> Problem:
             for form in ("packed", "partition"):
                 for threads in sorted({1, streams}):
                     ordered[_threaded(form, threads)] = partial(argsort, keys, algorithm=form, threads=threads)
-            return ordered
+            few = {"values": partial(argsort, keys, algorithm="values")} if name == "few distinct" else {}
+            return ordered | few
         made: Calls = {AUTO: partial(sort, keys), "numpy": partial(sort, keys, algorithm="numpy")}
         fast = ["vectors"] * vectors.has_vectors() + ["halves", "partition"] * (not vectors.beat_numpy())
         for form in [*fast, *["counting"] * (name == "narrow" and kind[0] != "f")]:

@@ -20,7 +20,7 @@ from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
 from smp.kernels.sorting import sampling as key_sampling
 from smp.kernels.sorting.by_vectors import blocks
-from smp.kernels.sorting.orders import packed
+from smp.kernels.sorting.orders import packed, values
 
 ALEWIFE = smp.machines.load("alewife")
 NOT_DECLARED = ALEWIFE.replace("loops", {})
@@ -89,6 +89,8 @@ def cases() -> Iterator[Case]:
     lowest, packing = images >> np.uint64(20), packed.Packing(*map(np.uint64, (0, 4, 10, 4)))
     words = np.sort(lowest >> np.uint64(4) << np.uint64(10) | np.arange(N, dtype=np.uint64))
     alike, ten, spare = keys.rule_of(np.dtype(np.uint64)), np.uint64(10), np.empty(64, np.uint64)
+    yield values.order_values, (images % np.uint64(99), alike, np.empty(N, np.int64))
+    yield values._to_places, (images[:9].copy(), np.arange(9))
     yield packed.survey, (lowest, 0, N, alike, np.empty(3, np.uint64))
     yield packed.pack, (lowest, 0, N, alike, packing, np.empty(N, np.uint64))
     yield packed.unpack, (words.copy(), 0, N, ten)

@@ -13,7 +13,6 @@ from support.sampled import examples
 
 from smp.kernels.sorting import functions
 from smp.kernels.sorting.by_vectors import vectors
-from smp.kernels.sorting.fast import MOST_KEYS
 from smp.kernels.sorting.functions import argsort
 from smp.kernels.sorting.keys import DTYPES, images, rule_of, unsigned
 from smp.kernels.sorting.orders import fast, packed
@@ -188,7 +187,7 @@ def test_auto_packs_and_takes_parts_for_few_distinct_keys(
     noted(fast, "argsort_packed")
     noted(fast, "partition")
     noted(functions, "argsort_packed")
-    monkeypatch.setattr(functions, "numpy_orders", lambda n, seen: False)
+    monkeypatch.setattr(functions, "may_be_few", lambda n, seen: False)
     rng, n, worth = np.random.default_rng(0), fast.WORTH_PARTING, fast.worth_packing(np.dtype(dtype).itemsize)
     together = np.where(rng.random(n) < 0.1, 1, 10**9 + 64 * rng.integers(0, 9, n))  # nine share a cell
     for keys, way in (
@@ -205,36 +204,3 @@ def test_auto_packs_and_takes_parts_for_few_distinct_keys(
     given = rng.integers(0, 9, worth - 1).astype(dtype)
     assert_order(argsort(given), given)
     assert taken == []
-
-
-def test_numpy_orders_keys_of_few_values_unless_there_are_many_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    def others(*_: object) -> None:
-        raise AssertionError("another form was taken")
-
-    monkeypatch.setattr(vectors, "width", lambda: 32)
-    with monkeypatch.context() as patch:
-        patch.setattr(functions, "argsort_packed", others)
-        patch.setattr(functions, "argsort_fast", others)
-        for n in (8000, fast.WORTH_TWO, 100_000):
-            for dtype in (np.int32, np.float64):
-                keys = np.random.default_rng(1).integers(0, 9, n).astype(dtype)
-                assert_order(argsort(keys), keys)
-    for seen, least, most in (
-        (1, 0, MOST_KEYS),
-        (4, 0, MOST_KEYS),
-        (5, 0, 1 << 20),
-        (19, 0, 1 << 20),
-        (20, 0, 200_000),
-        (31, 0, 200_000),
-        (32, 0, 1 << 17),
-        (46, 0, 1 << 17),
-        (47, 24_000, 1 << 17),
-        (51, 24_000, 1 << 17),
-        (52, 0, 0),
-        (64, 0, 0),
-    ):
-        for n, by_numpy in ((least - 1, False), (least, True), (most - 1, True), (most, False)):
-            if n >= 0:
-                assert fast.numpy_orders(n, seen) is (by_numpy and least < most), (n, seen)
-    monkeypatch.setattr(vectors, "width", lambda: 64)
-    assert not fast.numpy_orders(8000, 1)

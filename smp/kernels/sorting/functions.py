@@ -42,13 +42,14 @@ from .fast import (
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, numpy_orders, worth_packing
+from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, may_be_few, worth_packing
 from .orders.packed import argsort_packed
+from .orders.values import MOST_VALUES, argsort_values
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
 from .sampling import different_unless_running, direction, repeats, variety
 
-ARGSORTS = ("auto", "numpy", "packed", "partition")
+ARGSORTS = ("auto", "numpy", "packed", "partition", "values")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
 _NATIVE = frozenset(DTYPES)
 
@@ -176,16 +177,16 @@ def argsort(
     ----------
     keys, machine, threads
         As for `sort`.
-    algorithm : {"auto", "numpy", "packed", "partition"}
+    algorithm : {"auto", "numpy", "packed", "partition", "values"}
         "packed" sorts words, each of which holds a key's bits and its index.  "partition" moves keys and indices into
-        parts, which NumPy orders; it is faster where few keys differ.
+        parts, which NumPy orders; it is faster where few keys differ.  "values" counts the keys of each value, on one
+        stream; there may be 256 values.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
-        below 3072 and 7168.  Without AVX-512, it is also "numpy" for keys of few values: always if fewer than 5 of 64
-        keys differ, below 2**20 keys if fewer than 20, below 200,000 if fewer than 32, and below 2**17 if fewer than
-        47, or 52 from 24,000 keys on.  Keys that ascend or descend already have their order at once.  Below 65,536
-        keys, others are "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is "packed",
-        or "partition" if there are 2**18 keys or more and a sample has few distinct ones.
+        below 3072 and 7168.  Without AVX-512, it is "values" below 2**20 keys if fewer than 57 of 64 keys differ,
+        unless there turn out to be more values.  Keys that ascend or descend already have their order at once.  Below
+        65,536 keys, others are "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is
+        "packed", or "partition" if there are 2**18 keys or more and a sample has few distinct ones.
 
     Returns
     -------
@@ -217,12 +218,19 @@ def argsort(
         if n < LEAST_PACKED or n < worth_packing(keys.itemsize):
             return keys.argsort()
         if is_plain(keys) and (seen := different_unless_running(keys)):
-            if numpy_orders(n, seen):
-                return keys.argsort()
+            if may_be_few(n, seen) and (ordered := argsort_values(keys)) is not None:
+                return ordered
             if n < WORTH_TWO:
                 return argsort_packed(keys, 1)
     given = _checked(keys, algorithm, ARGSORTS)
-    check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
+    check_threads(threads, f"algorithm={algorithm!r}", True, algorithm in ("numpy", "values"))
+    if algorithm == "values":
+        if (ordered := argsort_values(given)) is None:
+            raise ValueError(
+                f"the keys have more than {MOST_VALUES} values, which algorithm='values' cannot tell apart; use "
+                "algorithm='packed', which takes any"
+            )
+        return ordered
     if algorithm != "auto":
         return argsort_fast(given, threads or streams_for(machine), algorithm)
     streams, asked = 1, None

@@ -2,13 +2,12 @@
 
     packed      see `smp.kernels.sorting.orders.packed`
     partition   see `smp.kernels.sorting.parts`; then NumPy orders the parts, as many at a time as there are streams
+    values      see `smp.kernels.sorting.orders.values`; on one stream, for keys of few values
 
 Parts are faster where few keys differ, so that each part is full of equal keys, with which NumPy has little to do.
 """
 
 from __future__ import annotations
-
-from bisect import bisect_right
 
 import numpy as np
 
@@ -28,9 +27,9 @@ WORTH_TWO, WORD = 1 << 16, 8
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
-BY_NUMPY = [5, 20, 32, 47, 52], [(0, MOST_KEYS), (0, 1 << 20), (0, 200_000), (0, 1 << 17), (24_000, 1 << 17), (0, 0)]
-"""Limits of the number of different keys among 64, and for each class between them the numbers of keys from which and
-below which NumPy orders such keys, without AVX-512; see decision 0060."""
+FEW_TO_COUNT, KEYS_OF_FEW = 57, 1 << 20
+"""Number of different keys among 64 below which the order is that of few values, and number of keys below which one
+stream finds it, without AVX-512; see decision 0060."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
@@ -42,11 +41,9 @@ def worth_packing(octets: int) -> int:
     return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY)[octets]
 
 
-def numpy_orders(n: int, seen: int) -> bool:
-    """Return True if NumPy orders n keys sooner, because only ``seen`` of 64 differ."""
-    limits, lengths = BY_NUMPY
-    least, most = lengths[bisect_right(limits, seen)]
-    return least <= n < most and vectors.width() == 32
+def may_be_few(n: int, seen: int) -> bool:
+    """Return True if it pays to order n keys as those of few values, because only ``seen`` of 64 differ."""
+    return seen < FEW_TO_COUNT and n < KEYS_OF_FEW and vectors.width() == 32
 
 
 def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
@@ -58,7 +55,8 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
     streams : int
         Number of streams.
     algorithm : {"auto", "numpy", "packed", "partition"}
-        "auto" is the rule that `smp.kernels.argsort` follows without models.  NumPy orders more than `MOST_KEYS` keys.
+        "auto" is the rule that `smp.kernels.argsort` follows without models, except for keys of few values.  NumPy
+        orders more than `MOST_KEYS` keys.
     sample : ndarray of shape (s,), optional
         Some of the keys, ascending, if they have already been looked at.
     """

@@ -1,0 +1,104 @@
+"""The orders of keys of few values, compared with NumPy's, on keys of any bits and in any layout."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from smp.kernels.sorting import functions
+from smp.kernels.sorting.by_vectors import vectors
+from smp.kernels.sorting.functions import argsort
+from smp.kernels.sorting.keys import DTYPES
+from smp.kernels.sorting.orders import fast
+from smp.kernels.sorting.orders.values import MOST_VALUES, argsort_values
+
+Array = NDArray[Any]
+
+
+def assert_order(order: Array, keys: Array) -> None:
+    assert order.dtype == np.int64
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(keys)))
+    np.testing.assert_array_equal(keys[order], np.sort(keys))
+
+
+def values_of(dtype: np.dtype[Any], count: int) -> Array:
+    """Return different values of a type, among them its ends; of floats also infinities, NaN and two zeros."""
+    rng = np.random.default_rng(count)
+    if dtype.kind == "f":
+        ends = [np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, np.finfo(dtype).max, np.finfo(dtype).tiny]
+        return np.concatenate([np.array(ends, dtype), rng.standard_normal(count).astype(dtype)])[:count]
+    limits = np.iinfo(dtype)
+    some = rng.choice(2**31 - 2, count, replace=False).astype(dtype) + dtype.type(1)
+    return np.concatenate([np.array([limits.min, limits.max], dtype), some])[:count]
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_any_few_values_in_any_layout_are_ordered(data: st.DataObject) -> None:
+    dtype = data.draw(st.sampled_from(DTYPES))
+    n, count = data.draw(st.integers(0, 500)), data.draw(st.integers(1, MOST_VALUES))
+    values, rng = values_of(dtype, count), np.random.default_rng(data.draw(st.integers(0, 9)))
+    keys = values[np.minimum(rng.geometric(data.draw(st.sampled_from([0.5, 0.01])), n), count) - 1]
+    layout = data.draw(st.sampled_from(["plain", "strided", "read-only", "other byte order"]))
+    if layout == "strided":
+        keys = np.repeat(keys, 2)[::-2]
+    elif layout == "read-only":
+        keys.flags.writeable = False
+    elif layout == "other byte order":
+        keys = keys.astype(dtype.newbyteorder())
+    before = keys.copy()
+    assert_order(argsort(keys, algorithm="values"), keys)
+    np.testing.assert_array_equal(keys, before)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_there_may_be_256_values(dtype: np.dtype[Any]) -> None:
+    rng = np.random.default_rng(0)
+    keys = rng.permutation(np.tile(values_of(dtype, MOST_VALUES), 3))
+    assert_order(argsort(keys, algorithm="values"), keys)
+    keys = rng.permutation(np.tile(values_of(dtype, MOST_VALUES + 1), 3))
+    assert argsort_values(keys) is None
+    with pytest.raises(ValueError, match=r"more than 256 values.*use algorithm='packed'"):
+        argsort(keys, algorithm="values")
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_auto_orders_keys_of_few_values_by_them_without_avx512(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = list[str]()
+
+    def noted(keys: Array) -> Any:
+        taken.append("values")
+        return argsort_values(keys)
+
+    def others(keys: Array, streams: int) -> Array:
+        taken.append("another")
+        return np.argsort(keys)
+
+    monkeypatch.setattr(vectors, "width", lambda: width)
+    monkeypatch.setattr(functions, "argsort_values", noted)
+    monkeypatch.setattr(functions, "argsort_packed", others)
+    monkeypatch.setattr(functions, "argsort_fast", others)
+    rng = np.random.default_rng(1)
+    few, many = rng.integers(0, 30, 8000), rng.integers(0, 2**40, 8000)
+    hidden = np.where(rng.random(8000) < 0.9, few, many)  # the few that are looked at show few values
+    for keys, way in (
+        (few, ["values"]),
+        (np.tile(few, 10), ["values"]),
+        (many, ["another"]),
+        (hidden, ["values", "another"]),
+        (few[:5000], []),  # NumPy
+    ):
+        taken.clear()
+        assert_order(argsort(keys), keys)
+        assert taken == (way if width == 32 or not way else ["another"])
+
+
+def test_it_pays_for_few_values_and_not_too_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "width", lambda: 32)
+    few, most = fast.FEW_TO_COUNT, fast.KEYS_OF_FEW
+    assert [fast.may_be_few(n, seen) for n, seen in ((8000, few - 1), (8000, few), (most - 1, 1), (most, 1))] == [
+        True, False, True, False
+    ]  # fmt: skip
