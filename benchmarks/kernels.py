@@ -223,6 +223,8 @@ def sorting(repeats: int, quick: bool) -> None:
         for keys in (inputs[name][0], inputs[name][0][:100_000]):
             forms: dict[str, Task] = {"smp": partial(argsort, keys), "numpy": partial(np.argsort, keys)}
             forms |= {form: partial(argsort, keys, algorithm=form) for form in ("packed", "partition")}
+            if "few" in name:
+                forms["values"] = partial(argsort, keys, algorithm="values")
             turns = in_turns(forms, 3, 0.005)
             detail = turns.each(len(keys))
             row(f"argsort of {len(keys):,} {name}", turns.ratio("numpy", "smp"), "", detail, turns.placed())

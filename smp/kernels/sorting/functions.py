@@ -42,7 +42,7 @@ from .fast import (
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import LEAST_PACKED, MANY_BITS, WORTH_TWO, argsort_fast, may_be_few, worth_packing
+from .orders.fast import MANY_BITS, SHORTEST_FEW, WORTH_TWO, argsort_fast, may_be_few, worth_packing
 from .orders.packed import argsort_packed
 from .orders.values import MOST_VALUES, argsort_values
 from .parts import is_plain
@@ -183,7 +183,7 @@ def argsort(
         stream; there may be 256 values.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
-        below 3072 and 7168.  Without AVX-512, it is "values" below 2**20 keys if fewer than 57 of 64 keys differ,
+        below 3072 and 7168.  Without AVX-512, it is "values" for 1024 to 2**20 keys if fewer than 57 of 64 keys differ,
         unless there turn out to be more values.  Keys that ascend or descend already have their order at once.  Below
         65,536 keys, others are "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is
         "packed", or "partition" if there are 2**18 keys or more and a sample has few distinct ones.
@@ -203,7 +203,7 @@ def argsort(
     -----
     "packed" works in the array of the result, and copies keys that are strided, read-only, unaligned or in the other
     byte order.  On CPUs whose vectors do not split keys for "auto" in `sort`, it needs another array of this size.
-    "partition" copies the keys.
+    "partition" copies the keys.  "values" needs a byte for each key in addition.
 
     Examples
     --------
@@ -214,14 +214,16 @@ def argsort(
     if algorithm == "auto" and type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE:
         if threads is not None:
             check_threads(threads, 'algorithm="auto"', True)
-        n = len(keys)
-        if n < LEAST_PACKED or n < worth_packing(keys.itemsize):
+        if (n := len(keys)) < SHORTEST_FEW:
             return keys.argsort()
-        if is_plain(keys) and (seen := different_unless_running(keys)):
+        packs = n >= worth_packing(keys.itemsize)
+        if (packs or vectors.width() == 32) and is_plain(keys) and (seen := different_unless_running(keys)):
             if may_be_few(n, seen) and (ordered := argsort_values(keys)) is not None:
                 return ordered
-            if n < WORTH_TWO:
+            if packs and n < WORTH_TWO:
                 return argsort_packed(keys, 1)
+        if not packs:
+            return keys.argsort()
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm in ("numpy", "values"))
     if algorithm == "values":

@@ -20,16 +20,14 @@ from .packed import argsort_packed
 
 WORTH_PACKING, WORTH_PACKING_FOR_NUMPY = {4: 1280, 8: 1792}, {4: 3072, 8: 7168}
 """Number of keys from which "auto" packs them, by the bytes of a key, if vectors sort the words, and if NumPy does."""
-LEAST_PACKED = min(WORTH_PACKING.values())
-"""Number of keys below which it packs none, on any CPU."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
-FEW_TO_COUNT, KEYS_OF_FEW = 57, 1 << 20
-"""Number of different keys among 64 below which the order is that of few values, and number of keys below which one
-stream finds it, without AVX-512; see decision 0060."""
+FEW_TO_COUNT, SHORTEST_FEW, KEYS_OF_FEW = 57, 1 << 10, 1 << 20
+"""Number of different keys among 64 below which the order is that of few values, and numbers of keys from which and
+below which one stream finds it, without AVX-512; see decision 0060."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
