@@ -90,9 +90,16 @@ def copied(keys: Keys, out: Keys | None) -> Keys:
 
 
 def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Machine | None) -> Keys | None:
-    """Sort with as little else as possible, if it is soon clear how; return None if others should do it.
+    """Sort keys if it is soon clear how, or return None.
 
-    Each function of Python that was not called lately takes about 10 us, and sorting 256 KiB takes 300.
+    Parameters
+    ----------
+    keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`
+        More than `is_left_to_numpy` has left to NumPy.
+    out : ndarray of shape (n,) and that dtype, optional
+        Receives the result; see `may_receive`.  By default a new array.
+    threads, machine
+        As for `smp.kernels.sort`.
     """
     if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
         return _sort_short(keys, out) if keys.nbytes <= CHUNK_BYTES else None
@@ -126,19 +133,7 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
 
 
 def _sort_short(keys: Keys, out: Keys | None) -> Keys | None:
-    """Sort few keys with vectors or by counting, with as little else as possible; return None if others should do it.
-
-    Parameters
-    ----------
-    keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, at most `CHUNK_BYTES`
-    out : plain ndarray of shape (n,) and that dtype, optional
-        Receives the result: ``keys`` itself, or an array apart from it.  By default a new array.
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        The sorted keys.  None for keys that are not plain, and for those that may be in order.
-    """
+    """Sort at most `CHUNK_BYTES` of keys with vectors or by counting, unless they are not plain or may be in order."""
     if not is_plain(keys):
         return None
     seen = glance(keys, keys.nbytes // BYTES_A_COUNTER[vectors.width()] if keys.nbytes >= worth_a_glance(True) else 0)

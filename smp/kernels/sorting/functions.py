@@ -135,7 +135,7 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if (
+    if (  # in line, because a call takes a tenth of the time in which NumPy sorts one key
         algorithm == "auto"
         and type(keys) is np.ndarray
         and keys.ndim == 1
@@ -145,7 +145,7 @@ def sort(
         if threads is not None:
             check_threads(threads, 'algorithm="auto"', True)
         if keys.nbytes < WORTH_VECTORS or is_left_to_numpy(keys):
-            made = copied(keys, out) if out is not None else keys.copy()
+            made = keys.copy() if out is None else copied(keys, out)
             made.sort()
             return made
         done = sort_at_once(keys, out, threads, machine)
