@@ -180,7 +180,7 @@ def argsort(
     algorithm : {"auto", "numpy", "packed", "partition", "values"}
         "packed" sorts words, each of which holds a key's bits and its index.  "partition" moves keys and indices into
         parts, which NumPy orders; it is faster where few keys differ.  "values" counts the keys of each value, on one
-        stream; there may be 256 values.
+        stream; there may be at most 256 values.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
         below 3072 and 7168.  Without AVX-512, it is "values" for 1024 to 2**20 keys if fewer than 57 of 64 keys differ,
@@ -197,7 +197,7 @@ def argsort(
     Raises
     ------
     TypeError, ValueError
-        As for `sort`.
+        As for `sort`; also if there are more than 256 values, or more than one thread, with "values".
 
     Notes
     -----

@@ -6,7 +6,7 @@
     order     1 4 3 0 2               each index goes to the next place of its value
 
 Each key is looked up once and each index is written once, whatever the values are and however often each of them
-occurs.  NumPy's method is faster if the values are equally frequent, and several times slower if some are rare.
+occurs.  NumPy's method is faster for a few values that are equally frequent, and several times slower if some are rare.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ MOST_VALUES = 256
 """Most values that get a number, so that it fits into a byte."""
 _TABLE_BITS = 10
 """The table has 2 to this power entries, at least four for each value."""
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""2 ** 64 over the golden ratio: the upper bits of a product with it differ for images that differ in any bits."""
 
 
 def argsort_values(keys: Keys) -> Numbers | None:
@@ -44,7 +46,7 @@ def order_values(bits: Images, rule: Rule, order: Numbers) -> bool:
     numbers, counts, count = np.empty(len(bits), np.uint8), np.zeros(MOST_VALUES, np.int64), 0
     for i in range(len(bits)):
         key = image(bits[i], rule)
-        at = (key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - _TABLE_BITS)
+        at = (key * _SPREAD) >> np.uint64(64 - _TABLE_BITS)
         while table[at] >= 0 and values[table[at]] != key:
             at = (at + np.uint64(1)) & np.uint64((1 << _TABLE_BITS) - 1)
         if table[at] < 0:
