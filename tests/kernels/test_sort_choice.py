@@ -14,7 +14,7 @@ from support.sampled import each, examples
 import smp
 from smp.kernels.sorting import at_once, choice, forms, functions, programs
 from smp.kernels.sorting import fast as fast_sorting
-from smp.kernels.sorting.by_vectors import vectors
+from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.choice import Request
 from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
@@ -73,6 +73,18 @@ def no_models(without_vectors: None) -> Iterator[None]:
     yield
     for cache in caches:
         cache.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def numpy_for_vectors(no_models: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy sorts where vectors are chosen: without vector instructions, their loops are compiled from definitions."""
+
+    def in_numpy(keys: Array, streams: int, sample: Array | None = None, source: Array | None = None) -> None:
+        np.copyto(keys, keys if source is None else source)
+        keys.sort()
+
+    monkeypatch.setattr(in_place, "sort_in_place", in_numpy)
+    monkeypatch.setattr(at_once, "sort_alone", lambda keys, low, high: keys[low:high].sort())
 
 
 @pytest.fixture

@@ -18,6 +18,15 @@ CALLS = re.compile(
 CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 
 
+def dotted(node: ast.expr) -> str:
+    """Return the names of an expression like ``a.b.c``, with a question mark for anything else before the names."""
+    names = list[str]()
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id if isinstance(node, ast.Name) else "?", *names[::-1]])
+
+
 def changed(tree: ast.Module) -> set[str]:
     """Return the names of the containers that a module changes."""
     found = set()
@@ -54,9 +63,9 @@ def state(tree: ast.Module) -> Iterator[str]:
     for inner in ast.walk(tree):
         if isinstance(inner, ast.Global):
             yield f"global {', '.join(inner.names)}"
-        elif isinstance(inner, ast.Call) and CALLS.fullmatch(ast.unparse(inner.func)):
-            yield ast.unparse(inner.func)
-        elif isinstance(inner, ast.Attribute) and ast.unparse(inner) == "os.environ":
+        elif isinstance(inner, ast.Call) and CALLS.fullmatch(dotted(inner.func)):
+            yield dotted(inner.func)
+        elif isinstance(inner, ast.Attribute) and dotted(inner) == "os.environ":
             yield "os.environ"
         elif isinstance(inner, ast.Attribute | ast.Subscript) and isinstance(inner.ctx, ast.Store):
             if re.match(r"sys\.|linecache\.", ast.unparse(inner)):

@@ -113,6 +113,10 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
         counted = np.empty(len(keys), keys.dtype) if out is None else out
         if count_various(keys, widest_of(keys), counted):
             return counted
+        if keys.nbytes < _limits()[keys.dtype][1]:  # too short for anything else
+            made = copied(keys, out)
+            made.sort()
+            return made
     if long := keys.nbytes >= (worth * _longer(seen) if splits else worth):
         streams = threads or streams_for(machine)
         if models_are_asked(keys, out is keys, streams):
