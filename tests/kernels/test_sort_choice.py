@@ -16,9 +16,9 @@ from smp.kernels.sorting import at_once, choice, forms, functions, programs
 from smp.kernels.sorting import fast as fast_sorting
 from smp.kernels.sorting.by_vectors import in_place, vectors
 from smp.kernels.sorting.choice import Request
-from smp.kernels.sorting.counting import WIDEST, range_around, sort_by_counting
+from smp.kernels.sorting.counting import WIDEST, count_various, range_around, sort_by_counting
 from smp.kernels.sorting.data import SHAPES, sort_data
-from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, worth_a_glance
+from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, worth_a_glance, worth_counting
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import fast as fast_orders
@@ -603,6 +603,29 @@ def test_short_arrays_get_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sort(np.zeros(0)).shape == argsort(np.zeros(0)).shape == (0,)
 
 
+def test_short_arrays_that_only_seem_narrow_are_sorted_by_numpy_at_once(
+    monkeypatch: pytest.MonkeyPatch, splitting: None
+) -> None:
+    """Their first and last key are near each other, but few of them differ, or one lies far away.
+
+    Narrow ones are counted, whatever their layout.
+    """
+
+    def asked(*_: object) -> None:
+        raise AssertionError("not at once")
+
+    for name in ("different", "models_are_asked", "may_run", "first_way", "worth_alone"):
+        monkeypatch.setattr(at_once, name, asked)
+    counted = list[bool]()
+    monkeypatch.setattr(at_once, "count_various", lambda *args: counted.append(count_various(*args)) or counted[-1])
+    rng, n = np.random.default_rng(0), worth_counting(False) // 8
+    few, stray, narrow = rng.integers(0, 4, n) << 9, rng.integers(0, 99, n), rng.integers(0, 99, n)
+    few[0], few[-1], stray[n // 2] = 0, 1 << 9, 1 << 40
+    for keys in (few, stray, narrow, np.repeat(narrow, 2)[::2]):
+        np.testing.assert_array_equal(sort(keys), np.sort(keys))
+    assert counted == [False, False, True, True]
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("cpu", ["vectors beat NumPy", "vectors sort parts", "NumPy sorts parts", "no vectors"])
 def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
@@ -629,6 +652,7 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
         (most - size, 0, True),
         (most, most // counter, most < most_apart),
         (most, most // counter - 1, False),
+        (most, 0, most < most_apart),
         (most_apart - size, 1 << 30, True),
         (most_apart, 1 << 30, False),
     ):

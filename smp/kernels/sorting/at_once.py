@@ -48,9 +48,13 @@ streams share such keys, over the length if all differ; by the bytes of a vector
 
 
 def is_left_to_numpy(keys: Keys) -> bool:
-    """Return True if NumPy sorts keys of this length, but for integers that are near one another."""
+    """Return True if NumPy sorts keys of this length, but for integers that are near one another.
+
+    If the first and the last one are equal, there are probably few values, which NumPy sorts sooner than they are
+    counted.
+    """
     octets, (most, most_apart, counter) = keys.nbytes, _limits()[keys.dtype]
-    return octets < most or (octets < most_apart and abs(keys.item(0) - keys.item(-1)) >= octets // counter)
+    return octets < most or (octets < most_apart and not 0 < abs(keys.item(0) - keys.item(-1)) < octets // counter)
 
 
 @functools.cache
@@ -101,22 +105,21 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
     threads, machine
         As for `smp.kernels.sort`.
     """
-    if keys.nbytes >= WORTH_VECTORS and vectors.beat_numpy():
+    _, most_apart, counter = _limits()[keys.dtype]
+    if keys.nbytes < most_apart:
+        return _count_short(keys, out, keys.nbytes // counter)
+    if vectors.beat_numpy():
         return _sort_short(keys, out) if keys.nbytes <= CHUNK_BYTES else None
     splits, streams = vectors.split_for_streams(), 0
     worth = worth_moving(splits)
-    seen = different(keys) if keys.nbytes >= (worth if splits else LEAST) else KEYS_THAT_REPEAT
+    seen = different(keys) if not splits or keys.nbytes >= worth else KEYS_THAT_REPEAT
     few = seen < FEW_DIFFERENT
-    if keys.nbytes >= worth_counting(False) and not few and _seem_near(keys) and is_plain(keys):
+    if not few and _seem_near(keys) and is_plain(keys):
         if len(keys) >= 2 * KEYS_TO_COUNT:
             return None
         counted = np.empty(len(keys), keys.dtype) if out is None else out
         if count_various(keys, widest_of(keys), counted):
             return counted
-        if keys.nbytes < _limits()[keys.dtype][1]:  # too short for anything else
-            made = copied(keys, out)
-            made.sort()
-            return made
     if long := keys.nbytes >= (worth * _longer(seen) if splits else worth):
         streams = threads or streams_for(machine)
         if models_are_asked(keys, out is keys, streams):
@@ -125,13 +128,23 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
         return None
     if long:
         return _split_at_once(keys, out, streams, few)
-    asks = keys.nbytes >= LEAST and not (splits or few)
-    if asks and models_are_asked(keys, out is keys, threads or streams_for(machine)):
+    if not (splits or few) and models_are_asked(keys, out is keys, threads or streams_for(machine)):
         return None
     made = copied(keys, out)
     if worth_alone(made):
         sort_alone(made, 0, len(made))
     else:
+        made.sort()
+    return made
+
+
+def _count_short(keys: Keys, out: Keys | None, widest: int) -> Keys:
+    """Sort integers, of which two are near each other, by counting, unless that cannot or should not be done.
+
+    They are too few for anything but counting and NumPy.
+    """
+    made = copied(keys, out)
+    if not (is_plain(made) and count_various(made, widest, made)):
         made.sort()
     return made
 
