@@ -88,7 +88,9 @@ def test_auto_orders_keys_of_few_values_by_them_without_avx512(width: int, monke
         (few, ["values"]),
         (np.tile(few, 10), ["values"]),
         (many, ["another"]),
+        (np.tile(many, 10)[::-1].copy() + np.arange(80_000), ["another"]),
         (hidden, ["values", "another"]),
+        (np.tile(hidden, 10), ["values", "another"]),
         (few[: fast.SHORTEST_FEW], ["values"]),
         (few[: fast.SHORTEST_FEW - 1], []),  # NumPy
         (many[: fast.SHORTEST_FEW], []),
@@ -99,9 +101,6 @@ def test_auto_orders_keys_of_few_values_by_them_without_avx512(width: int, monke
         assert taken == (way if width == 32 else ["another"] * long)
 
 
-def test_it_pays_for_few_values_and_not_too_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_pays_unless_there_are_too_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "width", lambda: 32)
-    few, most = fast.FEW_TO_COUNT, fast.KEYS_OF_FEW
-    assert [fast.may_be_few(n, seen) for n, seen in ((8000, few - 1), (8000, few), (most - 1, 1), (most, 1))] == [
-        True, False, True, False
-    ]  # fmt: skip
+    assert [fast.counts_few(n) for n in (8000, fast.KEYS_OF_FEW - 1, fast.KEYS_OF_FEW)] == [True, True, False]

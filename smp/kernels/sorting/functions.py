@@ -42,7 +42,15 @@ from .fast import (
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import MANY_BITS, SHORTEST_FEW, WORTH_TWO, argsort_fast, may_be_few, worth_packing
+from .orders.fast import (
+    FEW_TO_COUNT,
+    MANY_BITS,
+    SHORTEST_FEW,
+    WORTH_TWO,
+    argsort_fast,
+    counts_few,
+    worth_packing,
+)
 from .orders.packed import argsort_packed
 from .orders.values import MOST_VALUES, argsort_values
 from .parts import is_plain
@@ -184,9 +192,10 @@ def argsort(
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
         below 3072 and 7168.  Without AVX-512, it is "values" for 1024 to 2**20 keys if fewer than 57 of 64 keys differ,
-        unless there turn out to be more values.  Keys that ascend or descend already have their order at once.  Below
-        65,536 keys, others are "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is
-        "packed", or "partition" if there are 2**18 keys or more and a sample has few distinct ones.
+        or, from 65,536 on, fewer than 32 of 32, unless there turn out to be more values.  Keys that ascend or descend
+        already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models,
+        as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has
+        few distinct ones.
 
     Returns
     -------
@@ -216,14 +225,15 @@ def argsort(
             check_threads(threads, 'algorithm="auto"', True)
         if (n := len(keys)) < SHORTEST_FEW:
             return keys.argsort()
-        packs = n >= worth_packing(keys.itemsize)
-        if (packs or vectors.width() == 32) and is_plain(keys) and (seen := different_unless_running(keys)):
-            if may_be_few(n, seen) and (ordered := argsort_values(keys)) is not None:
-                return ordered
-            if packs and n < WORTH_TWO:
-                return argsort_packed(keys, 1)
-        if not packs:
-            return keys.argsort()
+        if n < WORTH_TWO:
+            packs = n >= worth_packing(keys.itemsize)
+            if (packs or counts_few(n)) and is_plain(keys) and (seen := different_unless_running(keys)):
+                if seen < FEW_TO_COUNT and counts_few(n) and (ordered := argsort_values(keys)) is not None:
+                    return ordered
+                if packs:
+                    return argsort_packed(keys, 1)
+            if not packs:
+                return keys.argsort()
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm in ("numpy", "values"))
     if algorithm == "values":
@@ -235,19 +245,21 @@ def argsort(
         return ordered
     if algorithm != "auto":
         return argsort_fast(given, threads or streams_for(machine), algorithm)
-    streams, asked = 1, None
+    streams, asked, glance = 1, None, None
     if len(given) >= WORTH_TWO:
         streams = threads or streams_for(machine)
         library = argsort_library(given.dtype, streams)
         asked = library if library.models and library.worth <= len(given) <= MOST_KEYS else None
-    glance = variety(given) if asked and is_plain(given) else None
+        glance = variety(given) if is_plain(given) else None
     if glance is None and (way := direction(given)):
         last = len(given) - 1
         return np.arange(last + 1, dtype=np.int64) if way > 0 else np.arange(last, -1, -1, dtype=np.int64)
+    few = glance is not None and glance.bits < MANY_BITS
+    if few and counts_few(len(given)) and (ordered := argsort_values(given)) is not None:
+        return ordered
     if asked is None:
         return argsort_fast(given, streams)
-    many = glance if glance and glance.bits >= MANY_BITS else None
-    order: NDArray[np.int64] = by_models(asked, Request(given), many)
+    order: NDArray[np.int64] = by_models(asked, Request(given), None if few else glance)
     return order
 
 

@@ -26,8 +26,8 @@ streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
 FEW_TO_COUNT, SHORTEST_FEW, KEYS_OF_FEW = 57, 1 << 10, 1 << 20
-"""Number of different keys among 64 below which the order is that of few values, and numbers of keys from which and
-below which one stream finds it, without AVX-512; see decision 0060."""
+"""Number of different keys among 64 below which short arrays have few values, and numbers of keys from which and below
+which one stream finds the order of few values, without AVX-512; see decision 0060."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
@@ -39,9 +39,9 @@ def worth_packing(octets: int) -> int:
     return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY)[octets]
 
 
-def may_be_few(n: int, seen: int) -> bool:
-    """Return True if it pays to order n keys as those of few values, because only ``seen`` of 64 differ."""
-    return seen < FEW_TO_COUNT and n < KEYS_OF_FEW and vectors.width() == 32
+def counts_few(n: int) -> bool:
+    """Return True if it pays to order n keys by counting them, provided that they are of few values."""
+    return n < KEYS_OF_FEW and vectors.width() == 32
 
 
 def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
