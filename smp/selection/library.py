@@ -34,9 +34,12 @@ MOST_KNOWN = 1024
 """Number of inputs whose predictions a library remembers."""
 
 
-def typical(size: float) -> float:
-    """Return the middle of the eighth of an octave in which a size lies, so that predictions can be remembered."""
-    return float(2 ** ((int(8 * math.log2(size)) + 0.5) / 8))
+def typical(size: float, most: float) -> float:
+    """Return the middle of the eighth of an octave in which a size lies, so that predictions can be remembered.
+
+    It is at most ``most``, the largest calibrated size.
+    """
+    return min(most, 2 ** ((int(8 * math.log2(size)) + 0.5) / 8))
 
 
 class Library:

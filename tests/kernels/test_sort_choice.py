@@ -1,6 +1,7 @@
 """sort and argsort choose by models.  The models are made up, so that no test depends on measured times."""
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,6 +29,7 @@ from smp.kernels.sorting.sampling import (
     AT_ONCE,
     FIRST,
     SOME,
+    Variety,
     direction,
     figures,
     look,
@@ -429,7 +431,7 @@ def test_integers_of_a_narrow_range_are_counted_at_a_glance_or_looked_at(
 def test_a_remembered_choice_is_corrected_by_recent_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
     library = with_models(choice.sort_library(np.dtype(np.float64), 2), {"vectors": "n", "vectors alone": "n * 1.5"})
-    inputs = choice._inputs_of(library, ALL_DIFFER, typical(1_000_000))
+    inputs = choice._inputs_of(library, ALL_DIFFER, typical(1_000_000, 1e7))
     first = library.remembered(*inputs)
     assert (first.name, first.seconds, first.factors) == ("vectors", pytest.approx(1e-9 * inputs[0]), {})
     library.correct = True
@@ -447,6 +449,20 @@ def test_a_remembered_choice_is_corrected_by_recent_calls(monkeypatch: pytest.Mo
     assert library.remembered(*inputs).seconds > first.seconds
 
 
+def test_the_largest_calibrated_length_is_not_beyond_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = with_models(choice.argsort_library(np.dtype(np.int32), 2), {"packed": "n"})
+    asked = list[int]()
+    monkeypatch.setattr(choice, "argsort_fast", lambda keys, *_: asked.append(len(keys)))
+    most, seen = int(library.ranges[0].high), Variety(ALL_DIFFER, 1 << 31)
+    for n in (most, most - 1, most + 1):
+        keys = np.broadcast_to(np.int32(1), n)
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            choice.by_models(library, Request(keys), seen)
+        assert [f"n = {n:.4g}" in str(one.message) for one in noted] == [True] * (n > most)
+    assert asked == [most, most - 1, most + 1]
+
+
 def test_at_most_a_thousand_predictions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("smp.selection.library.MOST_KNOWN", 3)
     library = with_models(choice.argsort_library(np.dtype(np.float64), 2), {"numpy": "n"})
@@ -460,7 +476,7 @@ def test_at_most_a_thousand_predictions_are_remembered(monkeypatch: pytest.Monke
 def test_the_inputs_of_a_variety_are_those_of_such_keys(bits: int, n: int) -> None:
     library = choice.sort_library(np.dtype(np.int64), 2)
     keys = np.random.default_rng(0).integers(0, 1 << (bits if bits < ALL_DIFFER else 60), n) << 3
-    seen, made = Request(keys).inputs(), choice._inputs_of(library, bits, typical(n))
+    seen, made = Request(keys).inputs(), choice._inputs_of(library, bits, typical(n, 1e7))
     assert 2**-0.07 <= made[0] / n < 2**0.07
     np.testing.assert_allclose(made[1:4], seen[1:4], atol=2.5 if bits == ALL_DIFFER else 0.35)
     assert made[4] == pytest.approx(seen[4], abs=0.5**bits + 0.01)

@@ -73,11 +73,11 @@ def by_models(library: Library, nodes: Nodes, from_tail: bool) -> Nodes:
     The predictions are remembered for each eighth of an octave of lengths, 64th of far links, and quarter of a doubling
     of their span, because to ask the models takes some 40 us if they are in no cache.
     """
-    n, width, far, span = seen(nodes)
-    if n > library.ranges[0].high:
+    (n, width, far, span), most = seen(nodes), library.ranges[0].high
+    if n > most:
         long: Nodes = library(nodes, from_tail)
         return long
-    chosen = library.remembered(typical(n), float(width), round(64 * far) / 64, round(4 * span) / 4)
+    chosen = library.remembered(typical(n, most), float(width), round(64 * far) / 64, round(4 * span) / 4)
     ranks: Nodes = library.call(chosen, nodes, from_tail)
     return ranks
 

@@ -187,9 +187,10 @@ def by_models(library: Library, request: Request, seen: Variety | None) -> Any:
         to sort anything where vectors do not beat NumPy, and to order keys of which few differ, because more counts
         there than how many differ.
     """
-    if seen is None or len(request.keys) > library.ranges[0].high:
+    n, most = len(request.keys), library.ranges[0].high
+    if seen is None or n > most:
         return library(request)
-    inputs = _inputs_of(library, seen.bits, typical(len(request.keys)))
+    inputs = _inputs_of(library, seen.bits, typical(n, most))
     return library.call(library.remembered(*inputs), request)
 
 
