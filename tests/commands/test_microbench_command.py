@@ -184,7 +184,7 @@ def test_ctrl_c_ends_the_measurement_and_leaves_a_profile_and_no_process(tmp_pat
     deadline = time.monotonic() + 120
     while not (tmp_path / "smp-report").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(5)
+    time.sleep(2)
     os.killpg(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
