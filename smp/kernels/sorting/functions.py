@@ -245,18 +245,21 @@ def argsort(
         return ordered
     if algorithm != "auto":
         return argsort_fast(given, threads or streams_for(machine), algorithm)
-    streams, asked, glance, few = 1, None, None, False
-    if len(given) >= WORTH_TWO:
+    n, streams, asked, glance, few = len(given), 1, None, None, False
+    if n >= WORTH_TWO:
         streams = threads or streams_for(machine)
         library = argsort_library(given.dtype, streams)
-        asked = library if library.models and library.worth <= len(given) <= MOST_KEYS else None
+        asked = library if library.models and library.worth <= n <= MOST_KEYS else None
         if is_plain(given):
             glance = variety(given)  # None also if most keys are equal
-            few = glance.bits < MANY_BITS if glance else 0 < different_unless_running(given) < FEW_TO_COUNT
+            few = (
+                glance.bits < MANY_BITS
+                if glance
+                else counts_few(n) and 0 < different_unless_running(given) < FEW_TO_COUNT
+            )
     if glance is None and (way := direction(given)):
-        last = len(given) - 1
-        return np.arange(last + 1, dtype=np.int64) if way > 0 else np.arange(last, -1, -1, dtype=np.int64)
-    if few and counts_few(len(given)) and (ordered := argsort_values(given)) is not None:
+        return np.arange(n, dtype=np.int64) if way > 0 else np.arange(n - 1, -1, -1, dtype=np.int64)
+    if few and counts_few(n) and (ordered := argsort_values(given)) is not None:
         return ordered
     if asked is None:
         return argsort_fast(given, streams)
