@@ -83,7 +83,7 @@ def cases() -> Iterator[Case]:
     yield key_sampling.first_way, (images,)
     yield key_sampling._glance, (images.view(np.int64), 64, 1 << 20)
     yield key_sampling._variety, (images, keys.rule_of(np.dtype(np.uint64)), np.sort(rng.random(32)))
-    yield key_sampling.vary, (images,)
+    yield key_sampling.vary, (images, key_sampling.FEW_DIFFERENT)
     yield key_sampling.different_unless_running, (images,)
     yield key_sampling._seem_narrow, (images.view(np.int64), 64, 1 << 20)
     lowest, packing = images >> np.uint64(20), packed.Packing(*map(np.uint64, (0, 4, 10, 4)))

@@ -654,7 +654,7 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
         "split_for_streams": ["vectors sort parts", "NumPy sorts parts"],
         "numpy_sorts_parts": ["NumPy sorts parts"],
     }.items():
-        monkeypatch.setattr(vectors, name, lambda on=on: cpu in on)
+        monkeypatch.setattr(vectors, name, lambda *of_dtype, on=on: cpu in on)
     most, most_apart, counter = at_once._limits()[dtype]
     others = list[int]()
 

@@ -34,7 +34,14 @@ from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders.fast import argsort_fast
 from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
 from smp.kernels.sorting.parts import partition as move_all
-from smp.kernels.sorting.sampling import different, different_unless_running, first_way, repeats, vary
+from smp.kernels.sorting.sampling import (
+    FEW_DIFFERENT,
+    different,
+    different_unless_running,
+    first_way,
+    repeats,
+    vary,
+)
 
 Array = NDArray[Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.kind != "f"]
@@ -474,7 +481,7 @@ def test_a_look_at_few_keys_detects_repeated_ones() -> None:
     n = 20_000
     assert [name for name, keys in shapes(n).items() if repeats(keys)] == ["few", "equal", "one heavy", "infinities"]
     assert not repeats(np.arange(100))
-    assert all(repeats(keys) != vary(keys) for keys in shapes(n).values())
+    assert all(repeats(keys) != vary(keys, FEW_DIFFERENT) for keys in shapes(n).values())
 
 
 @settings(deadline=None)
@@ -485,7 +492,8 @@ def test_compiled_code_sees_whether_few_keys_differ_as_a_set_of_them_does(data: 
     keys = np.random.default_rng(seed).integers(0, values, n).astype(dtype)
     if dtype.kind == "f":
         keys[:: data.draw(st.integers(2, 300))] = np.nan  # each differs from all others
-    assert vary(keys) != repeats(keys)
+    assert vary(keys, FEW_DIFFERENT) != repeats(keys)
+    assert [vary(keys, least) for least in (1, 2, 52)] == [different(keys) >= least for least in (1, 2, 52)]
     assert different_unless_running(keys) in (0, different(keys))
     assert (different_unless_running(keys) == 0) == bool(first_way(keys))
 

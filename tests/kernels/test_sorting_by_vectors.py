@@ -1,6 +1,7 @@
 """Sorting in place with vectors, against NumPy's sort.  The tests need a CPU that has the instructions."""
 
 import itertools
+import math
 from types import ModuleType
 from typing import Any
 
@@ -30,7 +31,7 @@ either_end = pytest.mark.parametrize("by_numpy", [False, True], ids=["network", 
 def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> None:
     """Let arrays of some thousand keys be split as long ones are, and two streams split them together or not."""
     patch.setattr(vectors, "split_for_streams", lambda: by_numpy)
-    patch.setattr(vectors, "numpy_sorts_parts", lambda: by_numpy)
+    patch.setattr(vectors, "numpy_sorts_parts", lambda dtype: by_numpy)
     for name, octets in (("CHUNK_BYTES", 1 << 12), ("TOGETHER_BYTES", 1 << 12), ("WORTH_BYTES", 1 << 13)):
         patch.setattr(in_place, name, octets)
     worth = 0 if together else 1 << 30
@@ -383,8 +384,6 @@ def test_auto_lets_vectors_split_long_arrays_for_numpy(splitting: None, monkeypa
 
 LONGER = at_once._longer(9)
 """Length from which two streams split keys of nine values, over that of keys that all differ."""
-FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= LONGER else []
-"""Streams that split keys of few values that are too many to be left to NumPy at once."""
 
 
 @pytest.mark.parametrize(
@@ -396,7 +395,7 @@ FEW_OF_MANY = [2, 2] if fast.FEWER_FOR_STREAMS[vectors.width()] <= LONGER else [
         ("nearly in order", [2, 2], 0),
         ("in order", [], 2),
         ("few", [], 0),
-        ("few of a longer array", FEW_OF_MANY, 0 if FEW_OF_MANY else 2),
+        ("few of a longer array", [2, 2], 0),
         ("short and nearly in order", [], 0),
         ("short, narrow and nearly in order", [], 0),
         ("short and in order", [], 2),
@@ -444,24 +443,32 @@ def split(splitting: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return taken
 
 
-@pytest.mark.parametrize(("width", "streams"), [(32, [2]), (64, [])])
+@pytest.mark.parametrize("width", [32, 64])
 def test_keys_of_few_values_are_split_at_once_if_they_are_enough_for_several_streams(
-    width: int, streams: list[int], split: list[int], monkeypatch: pytest.MonkeyPatch
+    width: int, split: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "width", lambda: width)
     keys = np.random.default_rng(1).integers(0, 9, at_once._longer(9) * fast.worth_moving(True) // 8) / 2
     assert same(sort(keys), np.sort(keys))
-    assert split == streams
+    assert split == [2]
 
 
 @pytest.mark.parametrize(
-    ("seen", "longer"),
-    [(1, 11), (4, 11), (5, 4), (31, 4), (32, 3), (51, 3), (52, 2), (60, 2), (61, 1), (64, 1)],
+    ("seen", "by_width"),
+    [
+        *((seen, {32: 11, 64: 21}) for seen in (1, 4)),
+        *((seen, {32: 4, 64: 8}) for seen in (5, 31)),
+        *((seen, {32: 3, 64: 4}) for seen in (32, 51)),
+        *((seen, {32: 2, 64: 2}) for seen in (52, 60)),
+        *((seen, {32: 1, 64: 1}) for seen in (61, 64)),
+    ],
 )
+@pytest.mark.parametrize("width", [32, 64])
 def test_the_fewer_keys_differ_the_longer_are_the_arrays_that_two_streams_split(
-    seen: int, longer: int, split: list[int], monkeypatch: pytest.MonkeyPatch
+    width: int, seen: int, by_width: dict[int, int], split: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "width", lambda: 32)
+    longer = by_width[width]
+    monkeypatch.setattr(vectors, "width", lambda: width)
     monkeypatch.setattr(at_once, "different", lambda keys: seen)
     keys = np.random.default_rng(1).random(longer * fast.worth_moving(True) // 8)
     assert same(sort(keys[1:]), np.sort(keys[1:]))
@@ -471,13 +478,15 @@ def test_the_fewer_keys_differ_the_longer_are_the_arrays_that_two_streams_split(
 
 
 @needs_vectors
-@pytest.mark.parametrize("numpys", [False, True])
+@pytest.mark.parametrize(("numpys", "fewer"), [(False, 2), (False, math.inf), (True, 2)])
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_parts(
-    dtype: Any, numpys: bool, monkeypatch: pytest.MonkeyPatch
+    dtype: Any, numpys: bool, fewer: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(fast.FEWER_ALONE, vectors.width(), fewer)
+    monkeypatch.setitem(fast.DIFFERENT_ALONE, vectors.width(), 32)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: numpys)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: numpys)
     alone, function = list[int](), at_once.sort_alone
     monkeypatch.setattr(at_once, "sort_alone", lambda *args: alone.append(1) or function(*args))
     by_rule = noted(monkeypatch, "sort_by_vectors")
@@ -485,7 +494,7 @@ def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_par
     many = drawn(np.dtype(dtype), n)
     few = many[np.arange(n) % 5]
     more = np.tile(few, 2)
-    cases = (many, not numpys), (many[:-1], False), (few, False), (more, not numpys), (more[:-1], False)
+    cases = (many, not numpys), (many[:-1], False), (few, False), (more, not numpys and fewer == 2), (more[:-1], False)
     for keys, pays in (*cases, (many[::2], False)):
         alone.clear()
         by_rule.clear()
@@ -608,7 +617,8 @@ def test_libraries_of_cpus_whose_vectors_sort_parts_choose_them_for_one_stream_t
     splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There are no halves and parts where two streams may split keys with vectors, which takes less time."""
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    monkeypatch.setitem(fast.FEWER_ALONE, vectors.width(), 2)
     one, two, many = (choice.sort_library(np.dtype(np.float64), streams) for streams in (1, 2, 5))
     assert [*one.implementations] == ["numpy", "vectors alone"]
     assert [*two.implementations] == ["numpy", "vectors alone", "vectors"]
@@ -646,3 +656,43 @@ def test_vectors_replace_numpy_where_it_stores_lanes_slowly(
     monkeypatch.setattr(binding, "get_host_cpu_name", lambda: cpu)
     monkeypatch.setattr(vectors, "width", lambda: width)
     assert vectors.beat_numpy.__wrapped__() is faster
+
+
+@needs_vectors
+@pytest.mark.parametrize(
+    ("cpu", "width", "chosen", "ours"),
+    [
+        ("emeraldrapids", 64, [4], ["int64", "uint64"]),
+        ("znver5", 64, [], ["int64", "uint64"]),
+        ("znver3", 32, [], DTYPES),
+    ],
+)
+def test_each_cpu_splits_and_sorts_the_keys_that_it_is_good_at(
+    cpu: str, width: int, chosen: list[int], ours: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Intel's store chosen lanes of 32 bits; with AVX-512, vectors sort parts of 64-bit integers only."""
+    from llvmlite import binding
+
+    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: cpu)
+    for name, function in (("width", lambda: width), ("_of_amd", vectors._of_amd.__wrapped__)):
+        monkeypatch.setattr(vectors, name, function)
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
+    assert [octets for octets in (4, 8) if vectors.store_chosen(octets)] == chosen
+    assert [dtype for dtype in DTYPES if vectors.sort_parts(dtype)] == [np.dtype(name) for name in ours]
+    assert vectors.most_split(8) == 8
+
+
+@pytest.mark.skipif(vectors.width() != 64 or not vectors.has_vectors(), reason="the CPU has no AVX-512")
+@pytest.mark.parametrize("distinct", [0, 100])
+def test_numpy_sorts_parts_of_repeated_integers(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_parts(monkeypatch, True, True)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    alone, function = list[int](), in_place.sort_alone
+    monkeypatch.setattr(in_place, "sort_alone", lambda *args: alone.append(1) or function(*args))
+    keys = drawn(np.dtype(np.int64), 30_000)
+    if distinct:
+        keys %= distinct
+    expected = np.sort(keys)
+    sort_in_place(keys, 2)
+    assert same(keys, expected)
+    assert bool(alone) != bool(distinct)

@@ -42,7 +42,7 @@ from .keys import DTYPES, Keys
 from .parts import is_plain
 from .sampling import FEW_DIFFERENT, IN_ORDER, KEYS_THAT_REPEAT, NARROW, different, first_way, glance, may_run
 
-SPLIT_FROM: dict[int, tuple[list[int], list[int]]] = {32: ([5, 32, 52, 61], [11, 4, 3, 2, 1]), 64: ([32], [4, 1])}
+SPLIT_FROM = {32: ([5, 32, 52, 61], [11, 4, 3, 2, 1]), 64: ([5, 32, 52, 61], [21, 8, 4, 2, 1])}
 """Limits of the number of different keys among 64, and for each class between them the length from which several
 streams share such keys, over the length if all differ; by the bytes of a vector."""
 
@@ -68,7 +68,7 @@ def _limits() -> dict[np.dtype[Any], tuple[int, int, int]]:
     for dtype in DTYPES:
         if vectors.beat_numpy():
             most = WORTH_VECTORS
-        elif vectors.sort_parts():
+        elif vectors.sort_parts(dtype):
             most = WORTH_ALONE[dtype.itemsize]
         else:
             most = worth_a_glance(False) if vectors.split_for_streams() else LEAST

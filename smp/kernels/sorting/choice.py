@@ -151,7 +151,7 @@ class Request:
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of sort for keys of a type, with the models that are stored for it, if there are any."""
-    return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams), vectors.sort_parts())
+    return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams), vectors.sort_parts(dtype))
 
 
 def models_are_asked(keys: Keys, inside: bool, streams: int) -> bool:
@@ -322,7 +322,7 @@ def _rule_of_sort(
     if by_vectors:
         return "vectors" if several else "vectors alone"
     if streams == 1 or n * octets < worth_moving(splits) or (few and not (splits and several)):
-        worth = WORTH_ALONE[octets] * (FEWER_ALONE if few else 1)
+        worth = WORTH_ALONE[octets] * (FEWER_ALONE[vectors.width()] if few else 1)
         return "vectors alone" if alone and n * octets >= worth else "numpy"
     if splits:
         return "vectors"

@@ -23,7 +23,7 @@ from smp._runtime.program.processor import share
 from ..in_process import side_by_side
 from .keys import Keys
 from .parts import is_plain, pieces
-from .sampling import vary
+from .sampling import FEW_DIFFERENT, vary
 
 WIDEST = 1 << 17
 """Largest number of integers in a range; that many counters fit a core's second-level cache."""
@@ -113,7 +113,7 @@ def count_alone(keys: Keys, widest: int, out: Keys) -> bool:
 @local
 def count_various(keys: Keys, widest: int, out: Keys) -> bool:
     """Do what `count_alone` does, unless few keys differ: then NumPy sorts them sooner."""
-    return vary(keys) and count_alone(keys, widest, out)
+    return vary(keys, FEW_DIFFERENT) and count_alone(keys, widest, out)
 
 
 def range_around(sample: Keys) -> tuple[int, int] | None:

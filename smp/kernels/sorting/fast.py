@@ -13,6 +13,7 @@ about half the time per key that a long array takes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -24,16 +25,19 @@ from .counting import WIDEST, count_exactly, range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
 from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, native, partition, scale_of
-from .sampling import Variety, entropy, look, repeats, seem_narrow, vary
+from .sampling import FEW_DIFFERENT, KEYS_THAT_REPEAT, Variety, entropy, look, repeats, seem_narrow, vary
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 18}, 4
 """Bytes of keys from which "auto" lets several streams split them with vectors, by the bytes of a vector, and most
 streams that do so; see decisions 0044 to 0046."""
-WORTH_ALONE, FEWER_ALONE = {4: 1 << 17, 8: 3 << 16}, 2
+WORTH_ALONE = {4: 1 << 17, 8: 3 << 16}
 """Bytes of keys from which "auto" lets one stream sort with vectors where NumPy takes little longer, by the bytes of a
-key, and the length of keys of few values over that of others; see decision 0055."""
+key; see decisions 0055 and 0061."""
+FEWER_ALONE, DIFFERENT_ALONE = {32: 2.0, 64: math.inf}, {32: FEW_DIFFERENT, 64: KEYS_THAT_REPEAT}
+"""The length from which it does so for keys of few values, over that for others, and how many of 64 others differ; by
+the bytes of a vector."""
 WORTH_COUNTING = {32: 3 << 12, 64: 1 << 15}
 """Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
@@ -44,7 +48,7 @@ STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
 WORTH_TWO = CHUNK_BYTES
 """Bytes of keys from which "auto" takes a second stream for vectors."""
-FEWER_SPLITS, FEWER_FOR_STREAMS = 4, {32: 4, 64: 16}
+FEWER_SPLITS, FEWER_FOR_STREAMS = 4, {32: 4, 64: 8}
 """Time that vectors take for keys that all differ, over that for keys of few values; and the length from which they
 split keys of few values on several streams, over that for others, by the bytes of a vector."""
 FEW_BITS = 5
@@ -140,10 +144,11 @@ def _pay_alone(keys: Keys) -> bool:
 
 def worth_alone(keys: Keys) -> bool:
     """Return True for keys that one stream should sort with vectors, on CPUs where NumPy takes little longer."""
-    if not vectors.sort_parts() or not is_plain(keys):
+    if not vectors.sort_parts(keys.dtype) or not is_plain(keys):
         return False
+    wide = vectors.width()
     worth = keys.nbytes / WORTH_ALONE[keys.itemsize]
-    return worth >= FEWER_ALONE or (worth >= 1 and vary(keys))
+    return worth >= FEWER_ALONE[wide] or (worth >= 1 and vary(keys, DIFFERENT_ALONE[wide]))
 
 
 def worth_moving(splits: bool) -> int:

@@ -193,9 +193,9 @@ def different(keys: Keys) -> int:
 
 
 @local
-def vary(keys: Keys) -> bool:
-    """Return whether `repeats` would return False, in compiled code."""
-    return _different(keys, max(1, len(keys) // KEYS_THAT_REPEAT), FEW_DIFFERENT) == FEW_DIFFERENT
+def vary(keys: Keys, least: int) -> bool:
+    """Return True if of about 64 keys at least some number differ; with `FEW_DIFFERENT`, if they do not `repeats`."""
+    return _different(keys, max(1, len(keys) // KEYS_THAT_REPEAT), least) == least
 
 
 @local

@@ -45,6 +45,7 @@ from .vectors import (
     sort_few,
     split_group,
     split_lanes_of,
+    split_some,
     split_vector,
 )
 
@@ -78,8 +79,13 @@ def split_few(source: Keys, first: int, count: int, keys: Keys, left: int, right
     Both stores of a key or vector lie in the free places, because they are as many as the keys that come, or more.
     """
     lanes = split_lanes_of(keys)
-    whole = first + count // lanes * lanes
-    for i in range(whole, first + count):
+    whole, end = first + count // lanes * lanes, first + count
+    if lanes > MOST_SPLIT:  # chosen lanes are stored, so that fewer keys than a vector has take one, too
+        found = split_some(source, whole, end - whole, keys, left, right, pivot)
+        left += found
+        right -= end - whole - found
+        end = whole
+    for i in range(whole, end):
         keys[left] = keys[right - 1] = source[i]  # a jump would be mispredicted half of the time
         low = source[i] <= pivot
         left += low

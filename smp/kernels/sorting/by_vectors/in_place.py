@@ -35,6 +35,7 @@ from smp._runtime.program.processor import share
 from ...in_process import side_by_side
 from ..keys import Keys
 from ..parts import is_plain
+from ..sampling import KEYS_THAT_REPEAT, vary
 from . import vectors
 from .blocks import exchange, sort_part, split_block, split_into
 from .vectors import before
@@ -111,7 +112,7 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
 
 def sort_alone(keys: Keys, low: int, high: int) -> None:
     """Sort the keys between two places, on one stream."""
-    if vectors.numpy_sorts_parts():
+    if vectors.numpy_sorts_parts(keys.dtype):
         keys[low:high].sort()
         return
     left = np.empty((_MOST_LEFT, 2), np.int64)
@@ -225,6 +226,7 @@ class _Parts:
     def __init__(self, keys: Keys, streams: int) -> None:
         self._keys = keys
         self._shared = streams > 1 and vectors.split_for_streams()  # the last part, too
+        self._looks = streams > 1 and vectors.width() == 64 and vectors.sort_parts(keys.dtype)
         self._todo: list[Part] = []
         self._splitting = 0  # streams that may still add a part
         self._changed = threading.Condition()
@@ -244,6 +246,14 @@ class _Parts:
                     self._splitting -= 1
                     if not self._splitting:
                         self._changed.notify_all()
+            self._sort_alone(low, high)
+
+    def _sort_alone(self, low: int, high: int) -> None:
+        """Sort a part; with AVX-512 but for AMD's Zen 4, NumPy also sorts integers of which some of 64 are equal."""
+        part = self._keys[low:high]
+        if self._looks and not vary(part, KEYS_THAT_REPEAT):
+            part.sort()
+        else:
             sort_alone(self._keys, low, high)
 
     def _next(self) -> Part | None:

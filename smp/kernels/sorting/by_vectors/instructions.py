@@ -47,10 +47,11 @@ def _of_lanes(keys: Any) -> Any:
 
 
 def _of_split_lanes(keys: Any) -> Any:
-    count, most = 8 * vectors.width() // int(keys.dtype.bitwidth), vectors.MOST_SPLIT
+    octets = int(keys.dtype.bitwidth) // 8
+    count = min(vectors.width() // octets, vectors.most_split(octets))
 
     def with_vectors(keys: Any) -> int:
-        return min(count, most)
+        return count
 
     return with_vectors
 

@@ -1,5 +1,7 @@
 """Vector code of ``split_vector`` and its like: a vector is packed in a register, and stored twice.
 
+Where `vectors.store_chosen` says so, two instructions store the lanes up to the pivot, and the others, instead.
+
 The lanes of a vector change places by a table, which has an order of lanes for each set of keys above the pivot:
 
     keys       5 9 2 7 1 8 6 3       pivot 5
@@ -28,6 +30,10 @@ _PLACES = 8
 """Places in an entry."""
 
 
+def _lanes_in(context: Any, builder: Any, array: Any, value: Any) -> Lanes:
+    return lanes_in(context, builder, array, value, vectors.most_split(array.dtype.bitwidth // 8))
+
+
 def _splits(octets: int) -> Any:
     """Return the instruction that reads some bytes of keys, and splits them; 0 bytes stand for one vector."""
 
@@ -37,10 +43,10 @@ def _splits(octets: int) -> Any:
 
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             source_, at, keys_, left, right, pivot = args
-            given = lanes_in(context, builder, source, source_, vectors.MOST_SPLIT)
-            lanes = lanes_in(context, builder, keys, keys_, vectors.MOST_SPLIT)
+            given, lanes = (_lanes_in(context, builder, *each) for each in ((source, source_), (keys, keys_)))
             places = range(0, max(8 * octets // lanes.bits, 1), lanes.number)
-            return _split(lanes, [given.at(builder.add(at, I64(place))) for place in places], left, right, pivot)
+            split = _split_chosen if vectors.store_chosen(lanes.bits // 8) else _split
+            return split(lanes, [given.at(builder.add(at, I64(place))) for place in places], left, right, pivot)
 
         return types.intp(source, types.intp, keys, types.intp, types.intp, keys.dtype), code
 
@@ -56,8 +62,9 @@ def _typed_some(typing: Any, source: Any, at: Any, count: Any, keys: Any, left: 
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         source_, at, count, keys_, left, right, pivot = args
-        given = lanes_in(context, builder, source, source_, vectors.MOST_SPLIT)
-        lanes = lanes_in(context, builder, keys, keys_, vectors.MOST_SPLIT)
+        given, lanes = (_lanes_in(context, builder, *each) for each in ((source, source_), (keys, keys_)))
+        if vectors.store_chosen(lanes.bits // 8):
+            return _split_chosen(lanes, [given.at(at)], left, right, pivot, count)
         return _split_some(lanes, given.at(at), count, lanes.at(left), lanes.at(right), pivot)
 
     return types.intp(source, types.intp, types.intp, keys, types.intp, types.intp, keys.dtype), code
@@ -96,19 +103,58 @@ def _split(lanes: Lanes, places: list[Any], left: Any, right: Any, pivot: Any) -
     return builder.sub(I64(n * len(places)), above)
 
 
+def _split_chosen(lanes: Lanes, places: list[Any], left: Any, right: Any, pivot: Any, count: Any = None) -> Any:
+    """Read vectors, store the chosen lanes of each at either end of the free places, and return how many come first.
+
+    The lanes from ``count`` on are neither read nor written.
+    """
+    builder, n, size = lanes.builder, lanes.number, lanes.bits // 8
+    pivots, kind = spread(builder, pivot, n), f"v{n}i{lanes.bits}"
+    ends = [builder.bitcast(lanes.at(end), lanes.word.as_pointer()) for end in (left, right)]
+    if count is None:
+        all_words = [builder.load(place, align=size) for place in places]
+    else:
+        counts = spread(builder, builder.trunc(count, lanes.word), n)
+        read = builder.icmp_signed("<", ir.Constant(lanes.words, list(range(n))), counts)
+        nothing = ir.Constant(lanes.words, None)
+        load = f"llvm.masked.load.{kind}.p0"
+        all_words = [call(builder, load, lanes.words, place, I32(size), read, nothing) for place in places]
+    first, others = I64(0), I64(0)
+    for words in all_words:
+        above = _above(lanes, words, pivots)
+        up_to = builder.not_(above)
+        if count is not None:
+            above, up_to = builder.and_(above, read), builder.and_(up_to, read)
+        others = builder.add(others, _count(lanes, above))
+        for end, moved, chosen in ((ends[0], first, up_to), (ends[1], builder.neg(others), above)):
+            place = builder.gep(end, [moved])
+            call(builder, f"llvm.masked.compressstore.{kind}", ir.VoidType(), words, place, chosen)
+        first = builder.add(first, _count(lanes, up_to))
+    return first
+
+
+def _above(lanes: Lanes, words: Any, pivots: Any) -> Any:
+    """Return which keys are above the pivot; NaN is."""
+    builder = lanes.builder
+    if lanes.floats:
+        return builder.fcmp_unordered(">", builder.bitcast(words, lanes.keys), pivots)
+    return (builder.icmp_signed if lanes.signed else builder.icmp_unsigned)(">", words, pivots)
+
+
+def _count(lanes: Lanes, chosen: Any) -> Any:
+    """Return how many lanes are chosen."""
+    builder = lanes.builder
+    bits = builder.zext(builder.bitcast(chosen, ir.IntType(lanes.number)), I64)
+    return call(builder, "llvm.ctpop.i64", I64, bits)
+
+
 def _packed(lanes: Lanes, words: Any, pivots: Any, others: Any = None) -> tuple[Any, Any]:
     """Return a vector with the keys above the pivot behind the others, and the number of those above.
 
     The lanes of ``others``, a number with one bit for each, count as above.
     """
     builder, n = lanes.builder, lanes.number
-    if lanes.floats:
-        above = builder.fcmp_unordered(">", builder.bitcast(words, lanes.keys), pivots)
-    elif lanes.signed:
-        above = builder.icmp_signed(">", words, pivots)
-    else:
-        above = builder.icmp_unsigned(">", words, pivots)
-    bits = builder.bitcast(above, ir.IntType(n))
+    bits = builder.bitcast(_above(lanes, words, pivots), ir.IntType(n))
     chosen = builder.zext(bits if others is None else builder.or_(bits, others), I64)
     part = lanes.word if n == _PLACES else I32
     table = ir.Constant(ir.ArrayType(part, 1 << n), [_entry(n, k) for k in range(1 << n)])

@@ -5,8 +5,8 @@
     stored    at the left end and at the right end of the free places: the others are stored over on the left, and
               those up to the pivot on the right
 
-A vector is packed in a register, and the whole vector is stored twice.  Storing only the chosen lanes would do the
-same, but takes many times as long on some CPUs.
+A vector is packed in a register, and the whole vector is stored twice.  Storing only the chosen lanes does the same,
+but takes many times as long on some CPUs.
 
 The functions here define the results.  In compiled loops, the vector code of ``splitting`` and ``network`` replaces
 them.
@@ -25,7 +25,7 @@ from smp._runtime.loops.compiler import imported_with_numba
 from ..keys import Keys
 
 MOST_SPLIT = 8
-"""Lanes of a vector that is split, at most."""
+"""Lanes of a vector that is packed by a table, at most."""
 MOST_VECTORS = 16
 """Vectors that `sort_few` sorts at most."""
 GROUP_BYTES = 256
@@ -39,14 +39,15 @@ def lanes_of(keys: Keys) -> int:
 
 
 def split_lanes_of(keys: Keys) -> int:
-    """Return the number of keys in a vector that is split: at most eight, so that there is a table of their orders."""
-    return min(lanes_of(keys), MOST_SPLIT)
+    """Return the number of keys in a vector that is split."""
+    return min(lanes_of(keys), most_split(keys.itemsize))
 
 
 def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
     """Read a vector of keys and store it twice: from ``left`` on, and up to ``right``; return how many keys come first.
 
-    The keys up to the pivot come first, then the others and NaN.
+    The keys up to the pivot come first, then the others and NaN.  Of the vector on the left, only the first keys count,
+    and of that on the right only the others; with `store_chosen`, nothing else is stored.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ def split_vector(source: Keys, at: int, keys: Keys, left: int, right: int, pivot
 def split_some(source: Keys, at: int, count: int, keys: Keys, left: int, right: int, pivot: Any) -> int:
     """Read a vector of keys and split the first ``count`` of them as `split_vector` does; return how many come first.
 
-    There is room for a vector behind ``right``, where nothing changes.
+    There is room for a vector behind ``right``, where nothing changes.  With `store_chosen` there need be none, and
+    neither is there more to read than ``count`` keys.
     """
     some = source[at : at + count].copy()
     first = some <= pivot
@@ -138,19 +140,42 @@ def _features() -> Any:
     return get_host_cpu_features()
 
 
+def most_split(octets: int) -> int:
+    """Return the most keys of some bytes in a vector that is split: eight if a table packs them, else any number."""
+    return width() if store_chosen(octets) else MOST_SPLIT
+
+
+def store_chosen(octets: int) -> bool:
+    """Return True if keys of some bytes are split by storing chosen lanes: of four bytes on Intel, with AVX-512.
+
+    One such store writes half of a vector, and two vectors of 32 bytes need no table.  AMD's CPUs do it by microcode.
+    """
+    return octets == 4 and width() == 64 and has_vectors() and not _of_amd()
+
+
+@functools.cache
+def _of_amd() -> bool:
+    from llvmlite.binding import get_host_cpu_name
+
+    return str(get_host_cpu_name()).startswith("znver")
+
+
 def split_for_streams() -> bool:
     """Return True on CPUs where "auto" leaves short arrays to NumPy, and long ones to vectors on several streams."""
     return has_vectors() and not beat_numpy()
 
 
-def numpy_sorts_parts() -> bool:
-    """Return True on CPUs where NumPy sorts the parts that vectors have split: with AVX-512, but for AMD's Zen 4."""
-    return split_for_streams() and width() == 64
+def numpy_sorts_parts(dtype: np.dtype[Any]) -> bool:
+    """Return True if NumPy sorts the parts of such keys that vectors have split: with AVX-512, but for AMD's Zen 4.
+
+    Integers of 64 bits are the exception: NumPy takes up to a quarter longer for them than vectors do.
+    """
+    return split_for_streams() and width() == 64 and not (dtype.kind in "iu" and dtype.itemsize == 8)
 
 
-def sort_parts() -> bool:
-    """Return True on CPUs where vectors sort the parts that they have split, though NumPy takes little longer: AVX2."""
-    return split_for_streams() and not numpy_sorts_parts()
+def sort_parts(dtype: np.dtype[Any]) -> bool:
+    """Return True if vectors sort the parts that they have split, though NumPy takes little longer."""
+    return split_for_streams() and not numpy_sorts_parts(dtype)
 
 
 @functools.cache
