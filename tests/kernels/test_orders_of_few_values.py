@@ -65,8 +65,10 @@ def test_there_may_be_256_values(dtype: np.dtype[Any]) -> None:
         argsort(keys, algorithm="values")
 
 
-@pytest.mark.parametrize("width", [32, 64])
-def test_auto_orders_keys_of_few_values_by_them_without_avx512(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_vectors", [False, True])
+def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
+    by_vectors: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken = list[str]()
 
     def noted(keys: Array) -> Any:
@@ -77,7 +79,9 @@ def test_auto_orders_keys_of_few_values_by_them_without_avx512(width: int, monke
         taken.append("another")
         return np.argsort(keys)
 
-    monkeypatch.setattr(vectors, "width", lambda: width)
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: by_vectors)
+    monkeypatch.setattr(fast, "worth_packing", lambda octets: 5000)
+    monkeypatch.setattr(functions, "worth_packing", lambda octets: 5000)
     monkeypatch.setattr(functions, "argsort_values", noted)
     monkeypatch.setattr(functions, "argsort_packed", others)
     monkeypatch.setattr(functions, "argsort_fast", others)
@@ -98,10 +102,9 @@ def test_auto_orders_keys_of_few_values_by_them_without_avx512(width: int, monke
     ):
         taken.clear()
         assert_order(argsort(keys), keys)
-        long = len(keys) >= fast.worth_packing(8)
-        assert taken == (way if width == 32 else ["another"] * long)
+        assert taken == (["another"] * (len(keys) >= 5000) if by_vectors else way)
 
 
 def test_it_pays_unless_there_are_too_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "width", lambda: 32)
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
     assert [fast.counts_few(n) for n in (8000, fast.KEYS_OF_FEW - 1, fast.KEYS_OF_FEW)] == [True, True, False]

@@ -74,6 +74,23 @@ def test_any_keys_are_ordered(dtype: np.dtype[Any], data: st.DataObject) -> None
     np.testing.assert_array_equal(given, before)
 
 
+@pytest.mark.parametrize(
+    ("width", "by_vectors", "octets", "n"), [(64, True, 4, 1280), (32, False, 8, 7168), (64, False, 4, 5120)]
+)
+def test_keys_are_packed_from_a_length_on_that_depends_on_the_cpu(
+    width: int, by_vectors: bool, octets: int, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "width", lambda: width)
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: by_vectors)
+    taken = list[int]()
+    monkeypatch.setattr(functions, "argsort_packed", lambda keys, streams: taken.append(len(keys)) or np.argsort(keys))
+    keys = np.random.default_rng(0).integers(0, 2**31 - 1, n).astype(f"i{octets}")
+    assert_order(argsort(keys[1:]), keys[1:])
+    assert taken == []
+    assert_order(argsort(keys), keys)
+    assert taken == [n]
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("by_vectors", [True, False])
 def test_special_keys_are_ordered(dtype: np.dtype[Any], by_vectors: bool, monkeypatch: pytest.MonkeyPatch) -> None:

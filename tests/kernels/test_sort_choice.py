@@ -572,7 +572,7 @@ def test_without_models_sort_follows_the_rule(monkeypatch: pytest.MonkeyPatch, r
     assert choice.sort_library(np.dtype(np.float64), 1).choose(1e7, 20.0, 1.0, 0.0, 0.5) == "numpy"
     ranks = choice.argsort_library(np.dtype(np.float64), 2).choose
     named = ["numpy", "packed alone", "packed", "partition"]
-    assert [ranks(n, bits, 1.0, 0.0, 0.5) for n, bits in ((1e3, 9), (1e4, 2), (1e6, 9), (1e6, 2))] == named
+    assert [ranks(n, bits, 1.0, 0.0, 0.5) for n, bits in ((1e3, 9), (2e4, 2), (1e6, 9), (1e6, 2))] == named
     alone = choice.argsort_library(np.dtype(np.int32), 1).choose
     assert [alone(n, 9.0, 1.0, 0.0, 0.5) for n in (1e3, 1e6)] == ["numpy", "packed alone"]
 

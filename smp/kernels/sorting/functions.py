@@ -95,13 +95,14 @@ def sort(
         "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct
         keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or
         AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on
-        with AVX-512, and from longer arrays on if some of 64 keys are equal: 2 to 11 times as long with AVX2, and 16
-        times with AVX-512 if fewer than 32 differ.  With AVX2 alone, one stream takes "vectors" for 128 KiB of keys of
-        four bytes and 192 KiB of eight, or twice that of few distinct ones.  Each stream has at least 1 MiB of keys,
-        but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least 256K keys.
+        with AVX-512, and from longer arrays on if some of 64 keys are equal: 2 to 11 times as long with AVX2, and 2 to
+        21 times with AVX-512.  With AVX2 alone, one stream takes "vectors" for 128 KiB of keys of four bytes and
+        192 KiB of eight, or twice that of few distinct ones; with AVX-512, for 192 KiB of integers of eight bytes, of
+        which 64 all differ.  Each stream has at least 1 MiB of keys, but two share what these limits say, and 256 KiB
+        on Zen 4.  Each counts at least 256K keys.
 
         "vectors" sorts with vectors alone on AMD's Zen 4, and with AVX2.  On other CPUs with AVX-512, vectors split the
-        keys, and NumPy sorts parts of up to 8 MiB.
+        keys, and NumPy sorts parts of up to 8 MiB, unless they are integers of eight bytes.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -191,8 +192,9 @@ def argsort(
         stream; there may be at most 256 values.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
-        below 3072 and 7168.  Without AVX-512, it is "values" for 1024 to 2**20 keys if fewer than 57 of 64 keys differ,
-        or, from 65,536 on, fewer than 32 of 32, unless there turn out to be more values.  Keys that ascend or descend
+        below 3072 and 7168, or below 5120 and 10,240 with AVX-512.  But on Zen 4, it is "values" for 1024 to 2**20 keys
+        if fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32, unless there turn out to be more
+        values.  Keys that ascend or descend
         already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models,
         as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has
         few distinct ones.

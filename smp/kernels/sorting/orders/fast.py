@@ -18,8 +18,10 @@ from ..parts import CELLS, Numbers, Scale, count_cells, each_part, is_plain, par
 from ..sampling import entropy, look, variety
 from .packed import argsort_packed
 
-WORTH_PACKING, WORTH_PACKING_FOR_NUMPY = {4: 1280, 8: 1792}, {4: 3072, 8: 7168}
-"""Number of keys from which "auto" packs them, by the bytes of a key, if vectors sort the words, and if NumPy does."""
+WORTH_PACKING = {4: 1280, 8: 1792}
+"""Number of keys from which "auto" packs them, by the bytes of a key, on CPUs where vectors beat NumPy."""
+WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 5120, 8: 10240}}
+"""The same on other CPUs, by the bytes of a vector and of a key."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
 streams have at least `STREAM_BYTES` each."""
@@ -27,7 +29,7 @@ WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
 FEW_TO_COUNT, SHORTEST_FEW, KEYS_OF_FEW = 57, 1 << 10, 1 << 20
 """Number of different keys among 64 below which short arrays have few values, and numbers of keys from which and below
-which one stream finds the order of few values, without AVX-512; see decision 0060."""
+which one stream finds the order of few values, but on AMD's Zen 4; see decision 0060."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
@@ -36,12 +38,12 @@ MOST_TOGETHER = 0.25
 
 def worth_packing(octets: int) -> int:
     """Return the number of keys of some bytes each from which "auto" packs them."""
-    return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY)[octets]
+    return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY[vectors.width()])[octets]
 
 
 def counts_few(n: int) -> bool:
     """Return True if it pays to order n keys by counting them, provided that they are of few values."""
-    return n < KEYS_OF_FEW and vectors.width() == 32
+    return n < KEYS_OF_FEW and not vectors.beat_numpy()
 
 
 def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
