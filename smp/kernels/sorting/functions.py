@@ -55,7 +55,7 @@ from .orders.packed import argsort_packed
 from .orders.values import MOST_VALUES, argsort_values
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import different_unless_running, direction, repeats, variety
+from .sampling import ALL_DIFFER, different_unless_running, direction, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition", "values")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -261,8 +261,11 @@ def argsort(
             )
     if glance is None and (way := direction(given)):
         return np.arange(n, dtype=np.int64) if way > 0 else np.arange(n - 1, -1, -1, dtype=np.int64)
-    if few and counts_few(n) and (ordered := argsort_values(given)) is not None:
-        return ordered
+    if few and counts_few(n):
+        if (ordered := argsort_values(given)) is not None:
+            return ordered
+        if glance:  # more values than can be counted are ordered soonest as if all differed
+            glance, few = glance._replace(bits=ALL_DIFFER), False
     if asked is None:
         return argsort_fast(given, streams)
     order: NDArray[np.int64] = by_models(asked, Request(given), None if few else glance)
