@@ -75,7 +75,7 @@ def test_any_keys_are_ordered(dtype: np.dtype[Any], data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize(
-    ("width", "by_vectors", "octets", "n"), [(64, True, 4, 1280), (32, False, 8, 7168), (64, False, 4, 5120)]
+    ("width", "by_vectors", "octets", "n"), [(64, True, 4, 1280), (32, False, 8, 7168), (64, False, 4, 4096)]
 )
 def test_keys_are_packed_from_a_length_on_that_depends_on_the_cpu(
     width: int, by_vectors: bool, octets: int, n: int, monkeypatch: pytest.MonkeyPatch

@@ -20,7 +20,7 @@ from .packed import argsort_packed
 
 WORTH_PACKING = {4: 1280, 8: 1792}
 """Number of keys from which "auto" packs them, by the bytes of a key, on CPUs where vectors beat NumPy."""
-WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 5120, 8: 10240}}
+WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 4096, 8: 8192}}
 """The same on other CPUs, by the bytes of a vector and of a key."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
