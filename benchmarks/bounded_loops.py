@@ -31,8 +31,8 @@ from smp.microbench.sections.instruction.probe import add
 Words = NDArray[Any]
 CHAIN = 32_000
 """Additions of a chain that are timed."""
-PACKS = "vperm(d|ps|q|pd)"
-"""Instructions that pack a vector which is split."""
+PACKS = "vp?(erm(d|ps|q|pd)|compress(d|ps))"
+"""Instructions that pack a vector which is split; two of them, if chosen lanes are stored."""
 
 
 class Part(NamedTuple):
@@ -143,7 +143,8 @@ def sorting() -> Iterator[Loop]:
             sources, keys = random_keys(runs * n, dtype).reshape(runs, n), placed(n, dtype)
             acts += [partial(copied_and_split, sources, keys, pivot), partial(copied, sources, keys)]
         keys = random_keys(longer, dtype)
-        part = Part("", split_block, (keys, 0, longer, pivot), PACKS, per_lane(size))
+        marks = 2 if vectors.store_chosen(size) else 1
+        part = Part("", split_block, (keys, 0, longer, pivot), PACKS, per_lane(size, marks))
         yield Loop(f"split by a pivot, {name}", (part,), tuple(acts), (1, -1, -1, 1), runs * (longer - shorter))
         few = MOST_VECTORS * vectors.width() // size
         part = Part("", networks, (keys, few), "vp?min|vp?max", a_round(few))
@@ -345,10 +346,10 @@ def instructions() -> Iterator[Loop]:
         acts = tuple(partial(filled, out, 1.0, times) for times in (15, 5))
         yield Loop(name, (part,), acts, (1, -1), 10 * out.nbytes / 64)
     source, target = random_keys(2048, np.uint32), placed(4096, np.uint32)
-    n = vectors.split_lanes_of(source)
+    n, marks = vectors.split_lanes_of(source), 2 if vectors.store_chosen(source.itemsize) else 1
     for name, steps in (("stored to whole lines", (n, n)), ("stored anywhere", (n // 2 + 1, n // 2 - 1))):
         given = (source, target, np.uint32(1 << 31), *steps)
-        part = Part("", packed, (*given, 9), PACKS, per_mark(1))
+        part = Part("", packed, (*given, 9), PACKS, per_mark(1 / marks))
         both = tuple(partial(packed, *given, times) for times in (15, 5))
         if vectors.has_vectors():
             yield Loop(f"{n} keys split, {name}", (part,), both, (1, -1), 10 * len(source) / n)
