@@ -359,6 +359,12 @@ def test_a_failure_may_come_late_without_a_bound() -> None:
     compare([list(each) for each in filled], races=True, limit=150)
 
 
+def test_any_deadline_may_be_over_first() -> None:
+    """A deadline that could be over at some times only, by those of others, would depend on steps that do not touch it."""
+    program = [("wait", 0, 0), ("wake", 0, 0)], [("wait", 0, 0), ("load", 0, 0)]
+    compare([list(each) for each in program], races=True, limit=400)
+
+
 @settings(max_examples=25, deadline=None)
 @given(programs())
 def test_random_programs_have_the_same_outcomes(drawn: tuple[Program, bool]) -> None:

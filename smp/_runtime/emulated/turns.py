@@ -113,7 +113,7 @@ class Turns:
             found = [s for s in found if not s.pausing or (least > s.paused_before and s.paused != steps)] or found
         if self.timed:
             if not found or self.vain > self.schedule.patience * len(found):
-                return self.sleepers.by_deadline()[:1]
+                return self.sleepers.by_deadline()[: None if self.schedule.early else 1]
             if self.schedule.early:
                 found = found + self.sleepers.by_deadline()
         return found

@@ -102,7 +102,7 @@ def sort(
         on Zen 4.  Each counts at least 256K keys.
 
         "vectors" sorts with vectors alone on AMD's Zen 4, and with AVX2.  On other CPUs with AVX-512, vectors split the
-        keys, and NumPy sorts parts of up to 8 MiB, unless they are integers of eight bytes.
+        keys, and NumPy sorts parts of up to 8 MiB, unless they are integers of eight bytes of which 64 all differ.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.

@@ -68,7 +68,7 @@ class _Merge:
         """
         if (place := self._bits.index(bit)) >= self.vector_bits:
             place = self._bring(place, turned)
-        below = sum(1 << k for k, b in enumerate(self._bits[: self.vector_bits]) if b < bit) if turned else 0
+        below = sum(1 << k for k, b in enumerate(self._split_bits()[0]) if b < bit) if turned else 0
         for k in range(len(self._held)):
             if not k >> place & 1:
                 partner = k ^ (1 << place | below)
@@ -79,12 +79,11 @@ class _Merge:
 
         That is the one needed last: a higher one has been used in this merge, and the lowest one comes at its end.
         """
-        bit, kept = self._bits[lane_place], self._bits[: self.vector_bits]
-        leaving = max(kept) if max(kept) > bit else min(kept)
-        place = kept.index(leaving)
-        stay = [*self._bits[self.vector_bits :]]
-        stay[lane_place - self.vector_bits] = leaving
-        self._swap(place, lane_place, sum(1 << k for k, b in enumerate(stay) if b < bit) if turned else 0)
+        bit, of_vectors, of_lanes = self._bits[lane_place], *self._split_bits()
+        leaving = max(of_vectors) if max(of_vectors) > bit else min(of_vectors)
+        place = of_vectors.index(leaving)
+        of_lanes[lane_place - self.vector_bits] = leaving
+        self._swap(place, lane_place, sum(1 << k for k, b in enumerate(of_lanes) if b < bit) if turned else 0)
         return place
 
     def _swap(self, place: int, lane_place: int, turn: int = 0) -> None:
@@ -99,6 +98,10 @@ class _Merge:
                 self._held[low | 1 << place] = _joined(self._lanes, *pair, [second[i ^ turn] for i in range(n)])
         self._bits[place], self._bits[lane_place] = self._bits[lane_place], self._bits[place]
 
+    def _split_bits(self) -> tuple[list[int], list[int]]:
+        """Return the bits at the places of vectors, and those at the places of lanes."""
+        return self._bits[: self.vector_bits], self._bits[self.vector_bits :]
+
     def rows(self) -> list[Any]:
         """Return the vectors in the order of the numbers of their keys, each with neighbours."""
         for bit in range(self.lane_bits):
@@ -107,7 +110,7 @@ class _Merge:
                 free = [k for k in within if self._bits[k] >= self.lane_bits]
                 own = self.vector_bits + bit
                 self._swap(place, own if own in free else free[0])
-        of_vectors, of_lanes = self._bits[: self.vector_bits], self._bits[self.vector_bits :]
+        of_vectors, of_lanes = self._split_bits()
         order = [_gathered(i, of_lanes) for i in range(self._lanes.number)]
         rows = [_gathered(row << self.lane_bits, of_vectors) for row in range(len(self._held))]
         return [_moved(self._lanes, self._held[row], order) for row in rows]

@@ -148,7 +148,8 @@ def most_split(octets: int) -> int:
 def store_chosen(octets: int) -> bool:
     """Return True if keys of some bytes are split by storing chosen lanes: of four bytes on Intel, with AVX-512.
 
-    One such store writes half of a vector, and two vectors of 32 bytes need no table.  AMD's CPUs do it by microcode.
+    A vector of 16 keys takes two such stores; with a table, eight keys take two.  AMD's CPUs store chosen lanes by
+    microcode.
     """
     return octets == 4 and width() == 64 and has_vectors() and not _of_amd()
 
