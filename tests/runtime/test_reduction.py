@@ -360,7 +360,7 @@ def test_a_failure_may_come_late_without_a_bound() -> None:
 
 
 def test_any_deadline_may_be_over_first() -> None:
-    """A deadline that could be over at some times only, by those of others, would depend on steps that do not touch it."""
+    """If only the first one could be over, a wait would depend on steps that do not touch its word."""
     program = [("wait", 0, 0), ("wake", 0, 0)], [("wait", 0, 0), ("load", 0, 0)]
     compare([list(each) for each in program], races=True, limit=400)
 
