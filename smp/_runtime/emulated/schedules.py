@@ -105,7 +105,7 @@ class Schedule(Protocol):
         True if a sleeper with a deadline is always a candidate.  If it is chosen, its deadline has come.  If False,
         the deadline comes when virtual time reaches it.
     patience : int
-        Number of pauses without a changed word, per runnable stream, after which the first deadline comes.
+        Number of pauses without a changed word, per runnable stream, after which a deadline comes.
     by_time : bool
         True if it takes the earliest candidate in virtual time; the package ``clocked`` finds it quicker.
     """
