@@ -31,7 +31,7 @@ from smp.microbench.sections.instruction.probe import add
 Words = NDArray[Any]
 CHAIN = 32_000
 """Additions of a chain that are timed."""
-PACKS = "vp?(erm(d|ps|q|pd)|compress(d|ps))"
+PACKS = "v(perm(d|ps|q|pd)|p?compress(d|ps))"
 """Instructions that pack a vector which is split; two of them, if chosen lanes are stored."""
 
 

@@ -112,10 +112,11 @@ class Turns:
             least = min(map(_last, found))  # a pausing stream counts: this pause is a step since its previous one
             found = [s for s in found if not s.pausing or (least > s.paused_before and s.paused != steps)] or found
         if self.timed:
-            if not found or self.vain > self.schedule.patience * len(found):
-                return self.sleepers.by_deadline()[: None if self.schedule.early else 1]
-            if self.schedule.early:
-                found = found + self.sleepers.by_deadline()
+            stuck = not found or self.vain > self.schedule.patience * len(found)
+            if self.schedule.early:  # any deadline may be over, so that this depends on no step of another stream
+                return ([] if stuck else found) + self.sleepers.by_deadline()
+            if stuck:
+                return self.sleepers.by_deadline()[:1]
         return found
 
     def _come_due(self, now: int) -> None:

@@ -42,9 +42,9 @@ from .keys import DTYPES, Keys
 from .parts import is_plain
 from .sampling import FEW_DIFFERENT, IN_ORDER, KEYS_THAT_REPEAT, NARROW, different, first_way, glance, may_run
 
-SPLIT_FROM = {32: ([5, 32, 52, 61], [11, 4, 3, 2, 1]), 64: ([5, 32, 52, 61], [21, 8, 4, 2, 1])}
+DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [21, 8, 4, 2, 1]}
 """Limits of the number of different keys among 64, and for each class between them the length from which several
-streams share such keys, over the length if all differ; by the bytes of a vector."""
+streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059 and 0061."""
 
 
 def is_left_to_numpy(keys: Keys) -> bool:
@@ -170,8 +170,7 @@ def _longer(seen: int) -> int:
 
     One stream sorts keys of few values in a fraction of the time, and a second stream always costs the same.
     """
-    fewer, lengths = SPLIT_FROM[vectors.width()]
-    return lengths[bisect_right(fewer, seen)]
+    return SPLIT_FROM[vectors.width()][bisect_right(DIFFERENT, seen)]
 
 
 def _seem_near(keys: Keys) -> bool:

@@ -30,7 +30,7 @@ def ordered(lanes: Lanes, one: Any, other: Any) -> tuple[Any, Any]:
 
 
 def ordered_within(lanes: Lanes, words: Any, turned: Any, lower: Any) -> Any:
-    """Return the lesser keys of a vector and of the same vector turned in the ``lower`` lanes, the larger in others."""
+    """Compare a vector with itself, turned; return the lesser keys in the ``lower`` lanes, and the larger in others."""
     lesser, larger = _extremes(lanes, words, turned)
     if lanes.floats:  # of two equal zeros, each lane takes its own
         lesser = _extreme(lanes, "min", turned, words)

@@ -5,7 +5,8 @@ merge of 2, 4, ... columns compares
 
     key i with key i ^ (length - 1)           then i with i ^ length / 4, ... , i ^ 1
 
-If the bit of a step is one of vectors, that is whole vectors.  A bit of lanes first changes places with one of vectors:
+If the numbers of two partners differ in a bit of vectors, whole vectors are compared.  A bit of lanes first changes
+places with one of vectors:
 
     a e          a b           two instructions for two vectors; the keys of b and e have changed places, and so have
     b f    ->    e f           the bits of their numbers
@@ -77,7 +78,7 @@ class _Merge:
     def _bring(self, lane_place: int, turned: bool) -> int:
         """Let the bit at a place of lanes change places with one of vectors; return where it is then.
 
-        That is the one needed last: a higher one has been used in this merge, and the lowest one comes at its end.
+        The bit that leaves the vectors is the one needed last: a higher one, which this merge has used, or the lowest.
         """
         bit, of_vectors, of_lanes = self._bits[lane_place], *self._split_bits()
         leaving = max(of_vectors) if max(of_vectors) > bit else min(of_vectors)
