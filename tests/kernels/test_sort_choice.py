@@ -631,7 +631,7 @@ def test_short_arrays_that_only_seem_narrow_are_sorted_by_numpy_at_once(
     def asked(*_: object) -> None:
         raise AssertionError("not at once")
 
-    for name in ("different", "models_are_asked", "may_run", "first_way", "worth_alone"):
+    for name in ("different", "models_are_asked", "first_differ", "first_way", "worth_alone"):
         monkeypatch.setattr(at_once, name, asked)
     counted = list[bool]()
     monkeypatch.setattr(at_once, "count_various", lambda *args: counted.append(count_various(*args)) or counted[-1])
@@ -655,7 +655,8 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
         "numpy_sorts_parts": ["NumPy sorts parts"],
     }.items():
         monkeypatch.setattr(vectors, name, lambda *of_dtype, on=on: cpu in on)
-    most, most_apart, counter = at_once._limits()[dtype]
+    limits = at_once._limits()[dtype]
+    most, most_apart, counter = int(limits.most), int(limits.most_apart), limits.counter
     others = list[int]()
 
     def noted(keys: Array, *_: object) -> None:

@@ -23,6 +23,7 @@ from smp.kernels.sorting.by_vectors.vectors import (
 )
 from smp.kernels.sorting.functions import sort
 from smp.kernels.sorting.keys import DTYPES
+from smp.kernels.sorting.sampling import KEYS_THAT_REPEAT
 from smp.selection.library import Library
 
 either_end = pytest.mark.parametrize("by_numpy", [False, True], ids=["network", "NumPy"])
@@ -35,7 +36,8 @@ def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> No
     for name, octets in (("CHUNK_BYTES", 1 << 12), ("TOGETHER_BYTES", 1 << 12), ("WORTH_BYTES", 1 << 13)):
         patch.setattr(in_place, name, octets)
     worth = 0 if together else 1 << 30
-    for name, octets in (("PART_BYTES", 1 << 12), ("LAST_BYTES", 1 << 11), ("WORTH_BYTES_OF_TWO", worth)):
+    patch.setattr(in_place, "WORTH_BYTES_OF_TWO", worth)
+    for name, octets in (("PART_BYTES", 1 << 12), ("LAST_BYTES", 1 << 11), ("INTO_ANOTHER", worth), ("LONG_BYTES", 0)):
         patch.setattr(in_place, name, {32: octets, 64: octets})
 
 
@@ -503,6 +505,25 @@ def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_par
         assert by_rule == []
         assert same(sort(keys.view(Other), threads=1), np.sort(keys))
         assert by_rule == [1] * pays
+
+
+@pytest.mark.parametrize("least", [32, KEYS_THAT_REPEAT])
+def test_equal_keys_among_the_first_ones_show_that_not_all_differ(
+    least: int, splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If vectors sort only keys that all differ, nothing else is asked then; it takes 10 us in cold caches."""
+    for name, value in (("DIFFERENT_ALONE", least), ("FEWER_ALONE", math.inf)):
+        monkeypatch.setitem(getattr(fast, name), vectors.width(), value)
+    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    asked = list[int]()
+    monkeypatch.setattr(at_once, "worth_alone", lambda keys: bool(asked.append(len(keys))))
+    n = fast.WORTH_ALONE[8] // 8
+    keys = np.random.default_rng(0).random(n)
+    for first, apart in ((keys[8], least == 32), (0.0, True)):
+        asked.clear()
+        keys[0], keys[1] = first, 2.0
+        assert same(sort(keys), np.sort(keys))
+        assert asked == [n] * apart
 
 
 def test_models_are_asked_where_vectors_would_split_keys_at_once(

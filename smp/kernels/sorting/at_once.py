@@ -11,8 +11,9 @@ To sort 256 KiB takes 300 us, and each function of Python that was not called la
 from __future__ import annotations
 
 import functools
+import math
 from bisect import bisect_right
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from .choice import models_are_asked
 from .counting import count_exactly, count_various
 from .fast import (
     BYTES_A_COUNTER,
+    DIFFERENT_ALONE,
+    FEWER_ALONE,
     KEYS_TO_COUNT,
     LEAST,
     MOST_KEYS,
@@ -40,11 +43,53 @@ from .fast import (
 )
 from .keys import DTYPES, Keys
 from .parts import is_plain
-from .sampling import FEW_DIFFERENT, IN_ORDER, KEYS_THAT_REPEAT, NARROW, different, first_way, glance, may_run
+from .sampling import (
+    FEW_DIFFERENT,
+    FIRST,
+    IN_ORDER,
+    KEYS_THAT_REPEAT,
+    NARROW,
+    different,
+    first_differ,
+    first_way,
+    glance,
+)
 
 DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [21, 8, 4, 2, 1]}
 """Limits of the number of different keys among 64, and for each class between them the length from which several
 streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059 and 0061."""
+FEW_OF_FIRST = 7
+"""Number of different ones among the first nine keys below which an array that is not shared has few values."""
+
+
+class Limits(NamedTuple):
+    """What decides about keys of a type, found once, because in cold caches each function that is asked takes 2 us.
+
+    Attributes
+    ----------
+    most, most_apart : int
+        Bytes of keys below which NumPy sorts all arrays, and those below which it sorts integers of a wide range and
+        floats.
+    counter : int
+        Bytes of keys for each integer in a range that is not wide.
+    beat_numpy, splits : bool
+        Whether vectors beat NumPy, and whether they split keys for it; see `vectors`.
+    long, looked_at : int
+        Bytes of keys that several streams share, if these all differ, and of those that may be in order.
+    alone, repeated_alone : float
+        Bytes of keys from which vectors may sort them on one stream, though NumPy takes little longer; the same if some
+        of 64 keys are equal.
+    """
+
+    most: float
+    most_apart: float
+    counter: int
+    beat_numpy: bool
+    splits: bool
+    long: int
+    looked_at: int
+    alone: float
+    repeated_alone: float
 
 
 def is_left_to_numpy(keys: Keys) -> bool:
@@ -53,26 +98,35 @@ def is_left_to_numpy(keys: Keys) -> bool:
     If the first and the last one are equal, there are probably few values, which NumPy sorts sooner than they are
     counted.
     """
-    octets, (most, most_apart, counter) = keys.nbytes, _limits()[keys.dtype]
-    return octets < most or (octets < most_apart and not 0 < abs(keys.item(0) - keys.item(-1)) < octets // counter)
+    octets, limits = keys.nbytes, _limits()[keys.dtype]
+    return octets < limits.most or (
+        octets < limits.most_apart and not 0 < abs(keys.item(0) - keys.item(-1)) < octets // limits.counter
+    )
 
 
 @functools.cache
-def _limits() -> dict[np.dtype[Any], tuple[int, int, int]]:
-    """Return three numbers for each type, so that little else is needed to leave a short array to NumPy.
-
-    They are the bytes of keys below which NumPy sorts all arrays, and those below which it sorts integers of a wide
-    range and floats, and the bytes of keys for each integer in a range that is not wide.
-    """
-    limits, counter = {}, BYTES_A_COUNTER[vectors.width()]
+def _limits() -> dict[np.dtype[Any], Limits]:
+    """Return the limits for each type."""
+    limits, wide = {}, vectors.width()
+    beat_numpy, splits = vectors.beat_numpy(), vectors.split_for_streams()
     for dtype in DTYPES:
-        if vectors.beat_numpy():
+        alone = WORTH_ALONE[dtype.itemsize] if vectors.sort_parts(dtype) else math.inf
+        most: float = LEAST
+        if beat_numpy:
             most = WORTH_VECTORS
-        elif vectors.sort_parts(dtype):
-            most = WORTH_ALONE[dtype.itemsize]
-        else:
-            most = worth_a_glance(False) if vectors.split_for_streams() else LEAST
-        limits[dtype] = (most if dtype.kind == "f" else min(most, worth_counting(False)), most, counter)
+        elif splits:
+            most = min(alone, worth_a_glance(False))
+        limits[dtype] = Limits(
+            most=most if dtype.kind == "f" else min(most, worth_counting(False)),
+            most_apart=most,
+            counter=BYTES_A_COUNTER[wide],
+            beat_numpy=beat_numpy,
+            splits=splits,
+            long=worth_moving(splits),
+            looked_at=worth_a_glance(False),
+            alone=alone,
+            repeated_alone=alone * (FEWER_ALONE[wide] if DIFFERENT_ALONE[wide] == KEYS_THAT_REPEAT else 1),
+        )
     return limits
 
 
@@ -105,14 +159,16 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
     threads, machine
         As for `smp.kernels.sort`.
     """
-    _, most_apart, counter = _limits()[keys.dtype]
-    if keys.nbytes < most_apart:
-        return _count_short(keys, out, keys.nbytes // counter)
-    if vectors.beat_numpy():
-        return _sort_short(keys, out) if keys.nbytes <= CHUNK_BYTES else None
-    splits, streams = vectors.split_for_streams(), 0
-    worth = worth_moving(splits)
-    seen = different(keys) if not splits or keys.nbytes >= worth else KEYS_THAT_REPEAT
+    octets, limits = keys.nbytes, _limits()[keys.dtype]
+    if octets < limits.most_apart:
+        return _count_short(keys, out, octets // limits.counter)
+    if limits.beat_numpy:
+        return _sort_short(keys, out) if octets <= CHUNK_BYTES else None
+    differ, seen, streams = first_differ(keys), KEYS_THAT_REPEAT, 0
+    if not limits.splits or octets >= limits.long:
+        seen = different(keys)
+    elif 0 < differ <= FIRST:
+        seen = differ if differ < FEW_OF_FIRST else KEYS_THAT_REPEAT - 1
     few = seen < FEW_DIFFERENT
     if not few and _seem_near(keys) and is_plain(keys):
         if len(keys) >= 2 * KEYS_TO_COUNT:
@@ -120,18 +176,19 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
         counted = np.empty(len(keys), keys.dtype) if out is None else out
         if count_various(keys, widest_of(keys), counted):
             return counted
-    if long := keys.nbytes >= (worth * _longer(seen) if splits else worth):
+    long = octets >= limits.long and (not limits.splits or octets >= limits.long * _longer(seen))
+    if long:
         streams = threads or streams_for(machine)
         if models_are_asked(keys, out is keys, streams):
             return None
-    if keys.nbytes >= worth_a_glance(False) and may_run(keys) and (not is_plain(keys) or first_way(keys)):
+    if not differ and octets >= limits.looked_at and (not is_plain(keys) or first_way(keys)):
         return None
     if long:
         return _split_at_once(keys, out, streams, few)
-    if not (splits or few) and models_are_asked(keys, out is keys, threads or streams_for(machine)):
+    if not (limits.splits or few) and models_are_asked(keys, out is keys, threads or streams_for(machine)):
         return None
     made = copied(keys, out)
-    if worth_alone(made):
+    if octets >= (limits.alone if seen == KEYS_THAT_REPEAT else limits.repeated_alone) and worth_alone(made):
         sort_alone(made, 0, len(made))
     else:
         made.sort()

@@ -173,13 +173,13 @@ def first_way(keys: Keys) -> int:
     return 1 if up else -1 if down else 0
 
 
-def may_run(keys: Keys) -> bool:
-    """Return True if the first keys run one way.
+def first_differ(keys: Keys) -> int:
+    """Return how many of the first keys differ, or 0 if they run one way.
 
     It calls no compiled loop, because one that was not called lately takes 20 us.
     """
     first = keys[: FIRST + 1].tolist()
-    return bool(sorted(first, reverse=first[0] > first[-1]) == first)
+    return 0 if sorted(first, reverse=first[0] > first[-1]) == first else len(set(first))
 
 
 def repeats(keys: Keys) -> bool:

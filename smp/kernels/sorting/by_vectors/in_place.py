@@ -44,14 +44,15 @@ CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
 PART_BYTES = {32: 1 << 21, 64: 1 << 23}
 """The same on CPUs of `split_for_streams`, by the bytes of a vector."""
-LAST_BYTES = {32: 1 << 17, 64: PART_BYTES[64]}
-"""The same if no other part is left for the next free stream."""
+LAST_BYTES, LONG_BYTES = {32: 1 << 17, 64: 1 << 20}, {32: 0, 64: 1 << 24}
+"""The same if no other part is left for the next free stream, and bytes of all keys from which that counts."""
 TOGETHER_BYTES = 1 << 18
 """Bytes from which a part is split for several streams on these CPUs."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
-WORTH_BYTES_OF_TWO = {32: 1 << 24, 64: WORTH_BYTES}
-"""Bytes from which two streams split all keys together, by the bytes of a vector."""
+WORTH_BYTES_OF_TWO, INTO_ANOTHER = 1 << 24, {32: 1 << 24, 64: WORTH_BYTES}
+"""Bytes from which two streams split all keys together; the same if the keys come from another array, by the bytes of a
+vector."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 Range = tuple[int, int]
 Part = tuple[int, int, Callable[[], int] | None]
@@ -101,7 +102,8 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
         sort_alone(keys, 0, n)
         return
     parts = _Parts(keys, streams)
-    if streams == 2 and pivot is not None and keys.nbytes < WORTH_BYTES_OF_TWO[vectors.width()]:
+    together = WORTH_BYTES_OF_TWO if source is None else INTO_ANOTHER[vectors.width()]
+    if streams == 2 and pivot is not None and keys.nbytes < together:
         split = split_block if source is None else partial(split_into, source)
         parts.put((0, n, partial(split, keys, 0, n, pivot)))
     else:
@@ -225,8 +227,9 @@ class _Parts:
 
     def __init__(self, keys: Keys, streams: int) -> None:
         self._keys = keys
-        self._shared = streams > 1 and vectors.split_for_streams()  # the last part, too
-        self._looks = streams > 1 and vectors.width() == 64 and vectors.sort_parts(keys.dtype)
+        wide = vectors.width()
+        self._shared = streams > 1 and vectors.split_for_streams() and keys.nbytes >= LONG_BYTES[wide]  # the last part
+        self._looks = streams > 1 and wide == 64 and vectors.sort_parts(keys.dtype)
         self._todo: list[Part] = []
         self._splitting = 0  # streams that may still add a part
         self._changed = threading.Condition()
