@@ -155,11 +155,10 @@ def _of_keys(function: str, kind: str, name: str, n: int, seed: int) -> Problem:
             keys.sort()
         if function == "argsort":
             ordered: Calls = {AUTO: partial(argsort, keys), "numpy": partial(argsort, keys, algorithm="numpy")}
-            for form in ("packed", "partition"):
+            for form in ("packed", "partition", *["values"] * (name == "few distinct")):
                 for threads in sorted({1, streams}):
                     ordered[_threaded(form, threads)] = partial(argsort, keys, algorithm=form, threads=threads)
-            few = {"values": partial(argsort, keys, algorithm="values")} if name == "few distinct" else {}
-            return ordered | few
+            return ordered
         made: Calls = {AUTO: partial(sort, keys), "numpy": partial(sort, keys, algorithm="numpy")}
         fast = ["vectors"] * vectors.has_vectors() + ["halves", "partition"] * (not vectors.beat_numpy())
         for form in [*fast, *["counting"] * (name == "narrow" and kind[0] != "f")]:

@@ -90,7 +90,12 @@ def cases() -> Iterator[Case]:
     words = np.sort(lowest >> np.uint64(4) << np.uint64(10) | np.arange(N, dtype=np.uint64))
     alike, ten, spare = keys.rule_of(np.dtype(np.uint64)), np.uint64(10), np.empty(64, np.uint64)
     yield values.order_values, (images % np.uint64(99), alike, np.empty(N, np.int64))
-    yield values._to_places, (images[:9].copy(), np.arange(9))
+    numbers, found = np.empty(N, np.uint8), np.zeros((2, values.MOST_VALUES), np.uint64)
+    counts = np.zeros((2, values.MOST_VALUES), np.int64)
+    yield values.number, (images % np.uint64(99), numbers, found[0], counts[0])
+    found[:, :9], counts[:, :9] = images[:9], N // 18
+    yield values.to_places, (found, np.array([9, 9]), alike, counts)
+    yield values.write_order, (np.zeros(N, np.uint8), 0, np.zeros(values.MOST_VALUES, np.int64), np.empty(N, np.int64))
     yield packed.survey, (lowest, 0, N, alike, np.empty(3, np.uint64))
     yield packed.pack, (lowest, 0, N, alike, packing, np.empty(N, np.uint64))
     yield packed.unpack, (words.copy(), 0, N, ten)

@@ -50,20 +50,22 @@ def test_any_few_values_in_any_layout_are_ordered(data: st.DataObject) -> None:
         keys.flags.writeable = False
     elif layout == "other byte order":
         keys = keys.astype(dtype.newbyteorder())
-    before = keys.copy()
-    assert_order(argsort(keys, algorithm="values"), keys)
+    before, threads = keys.copy(), data.draw(st.sampled_from([1, 2, 3, 8]))
+    assert_order(argsort(keys, algorithm="values", threads=threads), keys)
     np.testing.assert_array_equal(keys, before)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_there_may_be_256_values(dtype: np.dtype[Any]) -> None:
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_there_may_be_256_values_whatever_the_number_of_threads(dtype: np.dtype[Any], threads: int) -> None:
     rng = np.random.default_rng(0)
     keys = rng.permutation(np.tile(values_of(dtype, MOST_VALUES), 3))
-    assert_order(argsort(keys, algorithm="values"), keys)
-    keys = rng.permutation(np.tile(values_of(dtype, MOST_VALUES + 1), 3))
-    assert argsort_values(keys) is None
-    with pytest.raises(ValueError, match=r"more than 256 values.*use algorithm='packed'"):
-        argsort(keys, algorithm="values")
+    assert_order(argsort(keys, algorithm="values", threads=threads), keys)
+    more = values_of(dtype, MOST_VALUES + 1)
+    for keys in (np.tile(more, 3), np.repeat(more, 3)):  # blocks have values in common, or hardly any
+        assert argsort_values(keys, threads) is None
+        with pytest.raises(ValueError, match=r"more than 256 values.*use algorithm='packed'"):
+            argsort(keys, algorithm="values", threads=threads)
 
 
 @pytest.mark.parametrize("by_vectors", [False, True])
@@ -72,9 +74,9 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
 ) -> None:
     taken = list[str]()
 
-    def noted(keys: Array) -> Any:
+    def noted(keys: Array, streams: int = 1) -> Any:
         taken.append("values")
-        return argsort_values(keys)
+        return argsort_values(keys, streams)
 
     def others(keys: Array, streams: int) -> Array:
         taken.append("another")
@@ -84,6 +86,7 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
     monkeypatch.setattr(fast, "worth_packing", lambda octets: 5000)
     monkeypatch.setattr(functions, "worth_packing", lambda octets: 5000)
     monkeypatch.setattr(functions, "argsort_values", noted)
+    monkeypatch.setattr(functions, "argsort_few", noted)
     monkeypatch.setattr(functions, "argsort_packed", others)
     monkeypatch.setattr(functions, "argsort_fast", others)
     rng = np.random.default_rng(1)
@@ -106,9 +109,15 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
         assert taken == (["another"] * (len(keys) >= 5000) if by_vectors else way)
 
 
-def test_it_pays_unless_there_are_too_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_stream_counts_a_number_of_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
-    assert [fast.counts_few(n) for n in (8000, fast.KEYS_OF_FEW - 1, fast.KEYS_OF_FEW)] == [True, True, False]
+    taken = list[int]()
+    monkeypatch.setattr(fast, "argsort_values", lambda keys, streams: taken.append(streams) or keys.argsort())
+    each = fast.KEYS_TO_NUMBER
+    for n, threads in ((2 * each - 1, 3), (2 * each, 3), (2 * each, 1), (9 * each, 3)):
+        keys = np.random.default_rng(0).integers(0, 9, n) << 40
+        assert_order(argsort(keys, threads=threads), keys)
+    assert taken == [1, 2, 1, 3]
 
 
 def test_keys_of_too_many_values_are_ordered_by_the_models_as_if_all_differed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +134,7 @@ def test_keys_of_too_many_values_are_ordered_by_the_models_as_if_all_differed(mo
 
     monkeypatch.setattr(functions, "by_models", by_models)
     rng = np.random.default_rng(1)
-    for values, n in ((300, 200_000), (2**40, 200_000), (300, fast.KEYS_OF_FEW)):
+    for values, n in ((300, 200_000), (2**40, 200_000), (300, 1 << 20)):
         keys = rng.integers(0, values, n)
         assert_order(argsort(keys, threads=2), keys)
-    assert seen == [ALL_DIFFER, ALL_DIFFER, None]
+    assert seen == [ALL_DIFFER, ALL_DIFFER, ALL_DIFFER]

@@ -204,7 +204,7 @@ def test_auto_packs_and_takes_parts_for_few_distinct_keys(
     noted(fast, "argsort_packed")
     noted(fast, "partition")
     noted(functions, "argsort_packed")
-    monkeypatch.setattr(functions, "counts_few", lambda n: False)
+    monkeypatch.setattr(functions, "counts_few", lambda: False)
     rng, n, worth = np.random.default_rng(0), fast.WORTH_PARTING, fast.worth_packing(np.dtype(dtype).itemsize)
     together = np.where(rng.random(n) < 0.1, 1, 10**9 + 64 * rng.integers(0, 9, n))  # nine share a cell
     for keys, way in (

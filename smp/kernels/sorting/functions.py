@@ -48,6 +48,7 @@ from .orders.fast import (
     SHORTEST_FEW,
     WORTH_TWO,
     argsort_fast,
+    argsort_few,
     counts_few,
     worth_packing,
 )
@@ -188,15 +189,16 @@ def argsort(
         As for `sort`.
     algorithm : {"auto", "numpy", "packed", "partition", "values"}
         "packed" sorts words, each of which holds a key's bits and its index.  "partition" moves keys and indices into
-        parts, which NumPy orders; it is faster where few keys differ.  "values" counts the keys of each value, on one
-        stream; there may be at most 256 values.
+        parts, which NumPy orders; it is faster where few keys differ.  "values" counts the keys of each value; there
+        may be at most 256 values.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
-        below 3072 and 7168, or below 4096 and 8192 with AVX-512.  Except on Zen 4, it is "values" for 1024 to 2**20
-        keys if fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32, unless there turn out to be
-        more values.  Keys that ascend or descend already have their order at once.  Below 65,536 keys, others are
-        "packed"; from there on, it chooses by models, as `sort` does.  Without models, it is "packed", or "partition"
-        if there are 2**18 keys or more and a sample has few distinct ones.
+        below 3072 and 7168, or below 4096 and 8192 with AVX-512.  Except on Zen 4, it is "values" for 1024 keys or more
+        if fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32, unless there turn out to be more
+        than 256 values; each thread has at least 65,536 keys then.  Keys that ascend or descend already have their
+        order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models, as `sort` does.
+        Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has few distinct
+        ones.
 
     Returns
     -------
@@ -207,7 +209,7 @@ def argsort(
     Raises
     ------
     TypeError, ValueError
-        As for `sort`; also if there are more than 256 values, or more than one thread, with "values".
+        As for `sort`; also if there are more than 256 values with "values", or more than one thread with "numpy".
 
     Notes
     -----
@@ -228,17 +230,18 @@ def argsort(
             return keys.argsort()
         if n < WORTH_TWO:
             packs = n >= worth_packing(keys.itemsize)
-            if (packs or counts_few(n)) and is_plain(keys) and (seen := different_unless_running(keys)):
-                if seen < FEW_TO_COUNT and counts_few(n) and (ordered := argsort_values(keys)) is not None:
+            counts = counts_few()
+            if (packs or counts) and is_plain(keys) and (seen := different_unless_running(keys)):
+                if seen < FEW_TO_COUNT and counts and (ordered := argsort_values(keys)) is not None:
                     return ordered
                 if packs:
                     return argsort_packed(keys, 1)
             if not packs:
                 return keys.argsort()
     given = _checked(keys, algorithm, ARGSORTS)
-    check_threads(threads, f"algorithm={algorithm!r}", True, algorithm in ("numpy", "values"))
+    check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
     if algorithm == "values":
-        if (ordered := argsort_values(given)) is None:
+        if (ordered := argsort_values(given, threads or streams_for(machine))) is None:
             raise ValueError(
                 f"the keys have more than {MOST_VALUES} values, which algorithm='values' cannot tell apart; use "
                 "algorithm='packed', which takes any"
@@ -256,12 +259,12 @@ def argsort(
             few = (
                 glance.bits < MANY_BITS
                 if glance
-                else counts_few(n) and 0 < different_unless_running(given) < FEW_TO_COUNT
+                else counts_few() and 0 < different_unless_running(given) < FEW_TO_COUNT
             )
     if glance is None and (way := direction(given)):
         return np.arange(n, dtype=np.int64) if way > 0 else np.arange(n - 1, -1, -1, dtype=np.int64)
-    if few and counts_few(n):
-        if (ordered := argsort_values(given)) is not None:
+    if few and counts_few():
+        if (ordered := argsort_few(given, streams)) is not None:
             return ordered
         if glance:  # more values than can be counted are ordered soonest as if all differed
             glance, few = glance._replace(bits=ALL_DIFFER), False

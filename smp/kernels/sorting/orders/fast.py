@@ -2,7 +2,7 @@
 
     packed      see `smp.kernels.sorting.orders.packed`
     partition   see `smp.kernels.sorting.parts`; then NumPy orders the parts, as many at a time as there are streams
-    values      see `smp.kernels.sorting.orders.values`; on one stream, for keys of few values
+    values      see `smp.kernels.sorting.orders.values`; for keys of few values
 
 Parts are faster where few keys differ, so that each part is full of equal keys, with which NumPy has little to do.
 """
@@ -17,6 +17,7 @@ from ..keys import Keys
 from ..parts import CELLS, Numbers, Scale, count_cells, each_part, is_plain, partition, scale_of
 from ..sampling import entropy, look, variety
 from .packed import argsort_packed
+from .values import argsort_values
 
 WORTH_PACKING = {4: 1280, 8: 1792}
 """Number of keys from which "auto" packs them, by the bytes of a key, on CPUs where vectors beat NumPy."""
@@ -27,9 +28,9 @@ WORTH_TWO, WORD = 1 << 16, 8
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
-FEW_TO_COUNT, SHORTEST_FEW, KEYS_OF_FEW = 57, 1 << 10, 1 << 20
-"""Number of different keys among 64 below which short arrays have few values, and numbers of keys from which and below
-which one stream finds the order of few values, but on AMD's Zen 4; see decision 0060."""
+FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 16
+"""Number of different keys among 64 below which short arrays have few values, number of keys from which "auto" counts
+them, and the least number that each stream counts; see decisions 0060 and 0062."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
@@ -41,9 +42,14 @@ def worth_packing(octets: int) -> int:
     return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY[vectors.width()])[octets]
 
 
-def counts_few(n: int) -> bool:
-    """Return True if it pays to order n keys by counting them, provided that they are of few values."""
-    return n < KEYS_OF_FEW and not vectors.beat_numpy()
+def counts_few() -> bool:
+    """Return True if "auto" orders keys of few values by counting them: but on AMD's Zen 4, where it was not tried."""
+    return not vectors.beat_numpy()
+
+
+def argsort_few(keys: Keys, streams: int) -> Numbers | None:
+    """Return the order of keys, counted by as many of the streams as pays, or None if there are too many values."""
+    return argsort_values(keys, min(streams, max(1, len(keys) // KEYS_TO_NUMBER)))
 
 
 def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:

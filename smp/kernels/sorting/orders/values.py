@@ -6,56 +6,99 @@
     order     1 4 3 0 2               each index goes to the next place of its value
 
 Each key is looked up once and each index is written once, whatever the values are and however often each of them
-occurs.  NumPy's method is faster for two to four values that are equally frequent, and for others it is slower, for some
-of them many times.
+occurs.  NumPy's method is faster for two to four values that are equally frequent, and slower for others, for some of
+them many times.
 
-The keys are gone through in four parts side by side, each with counters of its own, because a counter that was just
-written can be read again only some cycles later.
+Each stream numbers the values of a block of keys, and writes the indices of this block.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from smp import local
+from smp._runtime.program.processor import share
 
+from ...in_process import side_by_side
 from ..keys import Images, Keys, Rule, image, rule_of, unsigned
 from ..parts import Numbers, is_plain, native
 
 MOST_VALUES = 256
 """Most values that get a number, so that it fits into a byte."""
 WAYS = 4
-"""Parts of the keys that are gone through side by side."""
+"""Parts of a block whose keys are numbered side by side, each with counters of its own, because a counter that was just
+written can be read again only some cycles later."""
 _TABLE_BITS = 10
 """The table has 2 to this power entries, at least four for each value."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """2 ** 64 over the golden ratio: the upper bits of a product with it differ for keys that differ in any bits."""
 
 
-def argsort_values(keys: Keys) -> Numbers | None:
+def argsort_values(keys: Keys, streams: int = 1) -> Numbers | None:
     """Return the order of keys of at most `MOST_VALUES` values, or None if there are more.
 
     Parameters
     ----------
     keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`
+    streams : int
+        Number of streams.
     """
     plain = keys if is_plain(keys) else native(keys)
-    order = np.empty(len(keys), np.int64)
-    found = order_values(plain.view(unsigned(plain.dtype)), rule_of(plain.dtype), order)
-    return order if found else None
+    bits, rule, order = plain.view(unsigned(plain.dtype)), rule_of(plain.dtype), np.empty(len(keys), np.int64)
+    if streams == 1:
+        return order if order_values(bits, rule, order) else None
+    blocks = [share(len(bits), k, streams) for k in range(streams)]
+    numbers, values = np.empty(len(bits), np.uint8), np.empty((streams, MOST_VALUES), bits.dtype)
+    counts = np.empty((streams, MOST_VALUES), np.int64)
+    numbered = (partial(number, bits[b], numbers[b], values[k], counts[k]) for k, b in enumerate(blocks))
+    found = np.array(side_by_side(*numbered))
+    if found.min() < 0 or not to_places(values, found, rule, counts):
+        return None
+    side_by_side(*(partial(write_order, numbers[b], b.start, counts[k], order) for k, b in enumerate(blocks)))
+    return order
 
 
 @local
 def order_values(bits: Images, rule: Rule, order: Numbers) -> bool:
-    """Write the order of keys with these bits; return False if they have too many values."""
+    """Write the order of keys with these bits, on one stream; return False if they have too many values."""
+    numbers, values = np.empty(len(bits), np.uint8), np.empty((1, MOST_VALUES), bits.dtype)
+    counts, found = np.empty((1, MOST_VALUES), np.int64), np.empty(1, np.int64)
+    found[0] = number(bits, numbers, values[0], counts[0])
+    if found[0] < 0:
+        return False
+    to_places(values, found, rule, counts)
+    write_order(numbers, 0, counts[0], order)
+    return True
+
+
+@local
+def number(bits: Images, numbers: Images, values: Images, counts: Numbers) -> int:
+    """Number the values of some keys as they come.
+
+    Parameters
+    ----------
+    bits : uint32 or uint64 array (n,)
+        The bits of the keys.
+    numbers : uint8 array (n,)
+        Receives the number of each key's value.
+    values : array (`MOST_VALUES`,) of the type of the bits
+        Receives the values.
+    counts : int64 array (`MOST_VALUES`,)
+        Receives the number of keys of each value.
+
+    Returns
+    -------
+    int
+        Number of values; -1 if there are too many.
+    """
     if len(bits) == 0:
-        return True
+        return 0
     part, rest = np.uint64(len(bits) // WAYS), np.uint64(len(bits) % WAYS)  # the last part has the rest
-    numbers, counts = np.empty(len(bits), np.uint8), np.zeros((WAYS, MOST_VALUES), np.int64)
-    values, count = np.empty(MOST_VALUES, bits.dtype), 1
-    number, held = np.zeros(1 << _TABLE_BITS, np.uint8), np.empty(1 << _TABLE_BITS, bits.dtype)
-    first = values[0] = bits[0]
-    held[:] = first  # number 0, which an entry has as long as it is free
+    given, held = np.zeros(1 << _TABLE_BITS, np.uint8), np.empty(1 << _TABLE_BITS, bits.dtype)
+    counted, first, count = np.zeros((MOST_VALUES, WAYS), np.int64), bits[0], 1
+    values[0], held[:] = first, first  # number 0, which an entry has as long as it is free
     for k in range(part + rest):
         for way in range(WAYS):
             if k < part or way == WAYS - 1:
@@ -67,38 +110,77 @@ def order_values(bits: Images, rule: Rule, order: Numbers) -> bool:
                         at = (at + np.uint64(1)) & np.uint64((1 << _TABLE_BITS) - 1)
                     if held[at] != key:
                         if count == MOST_VALUES:
-                            return False
-                        held[at] = values[count] = key
-                        number[at] = count
+                            return -1
+                        given[at], held[at], values[count] = count, key, key
                         count += 1
-                numbers[i] = number[at]
-                counts[way, number[at]] += 1
-    _to_places(values[:count], rule, counts)
-    for k in range(part + rest):
-        for way in range(WAYS):
-            if k < part or way == WAYS - 1:
-                i = np.uint64(way) * part + np.uint64(k)
-                place = counts[way, numbers[i]]
-                order[np.uint64(place)] = i
-                counts[way, numbers[i]] = place + 1
+                numbers[i] = given[at]
+                counted[given[at], way] += 1
+    for k in range(count):
+        counts[k] = counted[k].sum()
+    return count
+
+
+@local
+def to_places(values: Images, found: Numbers, rule: Rule, counts: Numbers) -> bool:
+    """Replace numbers of keys by the first places of these keys in the order; return False if values are too many.
+
+    Parameters
+    ----------
+    values : uint32 or uint64 array (blocks, `MOST_VALUES`)
+        Bits of the values of each block, in any order.
+    found : int64 array (blocks,)
+        Number of values of each block.
+    rule : Rule
+        See `smp.kernels.sorting.keys.rule_of`.
+    counts : int64 array (blocks, `MOST_VALUES`)
+        Numbers of keys of each value of each block.  Of equal keys, those of the first block come first.
+    """
+    merged, count = np.empty(MOST_VALUES, np.uint64), 0
+    numbers = np.full((len(found), MOST_VALUES), -1, np.int64)  # of the merged values in each block
+    for block in range(len(found)):
+        for k in range(found[block]):
+            x, m = image(values[block, k], rule), count if block == 0 else 0
+            while m < count and merged[m] != x:
+                m += 1
+            if m == count:
+                if count == MOST_VALUES:
+                    return False
+                merged[m] = x
+                count += 1
+            numbers[block, m] = k
+    ranked = np.empty(count, np.int64)
+    for k in range(count):
+        rank = 0
+        for j in range(count):  # vector instructions compare with several at once
+            rank += merged[j] < merged[k]
+        ranked[rank] = k
+    place = np.int64(0)
+    for each in ranked:
+        for block in range(len(found)):
+            here = numbers[block, each]
+            if here >= 0:
+                size = counts[block, here]
+                counts[block, here] = place
+                place += size
     return True
 
 
 @local
-def _to_places(values: Images, rule: Rule, counts: Numbers) -> None:
-    """Replace the numbers of keys of each value in each part by the first place of these keys in the order."""
-    count = len(values)
-    ranked, images = np.empty(count, np.int64), np.empty(count, np.uint64)
-    for k in range(count):
-        images[k] = image(values[k], rule)
-    for k in range(count):
-        rank = 0
-        for j in range(count):  # vector instructions compare with several at once
-            rank += images[j] < images[k]
-        ranked[rank] = k
-    place = np.int64(0)
-    for k in ranked:
-        for way in range(WAYS):
-            size = counts[way, k]
-            counts[way, k] = place
-            place += size
+def write_order(numbers: Images, start: int, places: Numbers, order: Numbers) -> None:
+    """Write the indices of some keys, from ``start`` on, to the next places of their values.
+
+    Parameters
+    ----------
+    numbers : uint8 array (n,)
+        Number of each key's value.
+    start : int
+        Index of the first of the keys.
+    places : int64 array (`MOST_VALUES`,)
+        Next place of each value.
+    order : int64 array
+        Receives the indices.
+    """
+    for i in range(len(numbers)):
+        place = places[numbers[i]]
+        order[np.uint64(place)] = start + i
+        places[numbers[i]] = place + 1
