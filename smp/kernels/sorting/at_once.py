@@ -63,7 +63,7 @@ FEW_OF_FIRST = 7
 
 
 class Limits(NamedTuple):
-    """What decides about keys of a type, found once, because in cold caches each function that is asked takes 2 us.
+    """The limits for keys of a type, which are kept, because each function that finds one takes 2 us in cold caches.
 
     Attributes
     ----------
