@@ -93,6 +93,7 @@ def cases() -> Iterator[Case]:
     numbers, found = np.empty(N, np.uint8), np.zeros((2, values.MOST_VALUES), np.uint64)
     counts = np.zeros((2, values.MOST_VALUES), np.int64)
     yield values.number, (images % np.uint64(99), numbers, found[0], counts[0])
+    yield values._count, (numbers % np.uint8(99), counts[1])
     found[:, :9], counts[:, :9] = images[:9], N // 18
     yield values.to_places, (found, np.array([9, 9]), alike, counts)
     yield values.write_order, (np.zeros(N, np.uint8), 0, np.zeros(values.MOST_VALUES, np.int64), np.empty(N, np.int64))

@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from smp import local
+from smp._runtime.loops.atomics import prefetch_write
 from smp._runtime.program.processor import share
 
 from ...in_process import side_by_side
@@ -28,10 +29,10 @@ from ..parts import Numbers, is_plain, native
 MOST_VALUES = 256
 """Most values that get a number, so that it fits into a byte."""
 WAYS = 4
-"""Parts of a block whose keys are numbered side by side, each with counters of its own, because a counter that was just
-written can be read again only some cycles later."""
-_TABLE_BITS = 10
-"""The table has 2 to this power entries, at least four for each value."""
+"""Counters of each value, used in turn, because one that was just written can be read again only some cycles later."""
+_TABLE_BITS = 11
+"""The table has 2 to this power entries, at least eight for each value."""
+_AHEAD = 8  # places between a write and the line that is prefetched; a CPU does so for some thirty values, not for more
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """2 ** 64 over the golden ratio: the upper bits of a product with it differ for keys that differ in any bits."""
 
@@ -95,29 +96,37 @@ def number(bits: Images, numbers: Images, values: Images, counts: Numbers) -> in
     """
     if len(bits) == 0:
         return 0
-    part, rest = np.uint64(len(bits) // WAYS), np.uint64(len(bits) % WAYS)  # the last part has the rest
     given, held = np.zeros(1 << _TABLE_BITS, np.uint8), np.empty(1 << _TABLE_BITS, bits.dtype)
-    counted, first, count = np.zeros((MOST_VALUES, WAYS), np.int64), bits[0], 1
+    first, count = bits[0], 1
     values[0], held[:] = first, first  # number 0, which an entry has as long as it is free
-    for k in range(part + rest):
-        for way in range(WAYS):
-            if k < part or way == WAYS - 1:
-                i = np.uint64(way) * part + np.uint64(k)
-                key = bits[i]
-                at = (np.uint64(key) * _SPREAD) >> np.uint64(64 - _TABLE_BITS)
-                if held[at] != key:
-                    while held[at] != key and held[at] != first:
-                        at = (at + np.uint64(1)) & np.uint64((1 << _TABLE_BITS) - 1)
-                    if held[at] != key:
-                        if count == MOST_VALUES:
-                            return -1
-                        given[at], held[at], values[count] = count, key, key
-                        count += 1
-                numbers[i] = given[at]
-                counted[given[at], way] += 1
-    for k in range(count):
-        counts[k] = counted[k].sum()
+    for i in range(len(bits)):
+        key = bits[i]
+        at = (np.uint64(key) * _SPREAD) >> np.uint64(64 - _TABLE_BITS)
+        if held[at] != key:
+            while held[at] != key and held[at] != first:
+                at = (at + np.uint64(1)) & np.uint64((1 << _TABLE_BITS) - 1)
+            if held[at] != key:
+                if count == MOST_VALUES:
+                    return -1
+                given[at], held[at], values[count] = count, key, key
+                count += 1
+        numbers[i] = given[at]
+    _count(numbers, counts)  # not in this loop, where a counter's place is known late: a load may have to wait for it
     return count
+
+
+@local
+def _count(numbers: Images, counts: Numbers) -> None:
+    """Count how often each number occurs."""
+    counted = np.zeros((MOST_VALUES, WAYS), np.int64)
+    whole = len(numbers) // WAYS * WAYS
+    for i in range(0, whole, WAYS):
+        for way in range(WAYS):
+            counted[numbers[i + way], way] += 1
+    for i in range(whole, len(numbers)):
+        counted[numbers[i], 0] += 1
+    for k in range(MOST_VALUES):
+        counts[k] = counted[k].sum()
 
 
 @local
@@ -182,5 +191,6 @@ def write_order(numbers: Images, start: int, places: Numbers, order: Numbers) ->
     """
     for i in range(len(numbers)):
         place = places[numbers[i]]
+        prefetch_write(order, place + _AHEAD)
         order[np.uint64(place)] = start + i
         places[numbers[i]] = place + 1
