@@ -195,7 +195,7 @@ def argsort(
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
         below 3072 and 7168, or below 4096 and 8192 with AVX-512.  Except on Zen 4, it is "values" for 1024 keys or more
         if fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32, unless there turn out to be more
-        than 256 values; each thread has at least 65,536 keys then.  Keys that ascend or descend already have their
+        than 256 values; each thread has at least 49,152 keys then.  Keys that ascend or descend already have their
         order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models, as `sort` does.
         Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has few distinct
         ones.

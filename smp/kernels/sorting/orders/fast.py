@@ -28,7 +28,7 @@ WORTH_TWO, WORD = 1 << 16, 8
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
-FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 16
+FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 3 << 14
 """Number of different keys among 64 below which short arrays have few values, number of keys from which "auto" counts
 them, and the least number that each stream counts; see decisions 0060 and 0062."""
 MANY_BITS = 9
