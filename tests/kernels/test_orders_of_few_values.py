@@ -89,7 +89,7 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
     monkeypatch.setattr(functions, "argsort_few", noted)
     monkeypatch.setattr(functions, "argsort_packed", others)
     monkeypatch.setattr(functions, "argsort_fast", others)
-    rng = np.random.default_rng(1)
+    rng, shortest = np.random.default_rng(1), fast.SHORTEST_FEW[vectors.width()]
     few, many = rng.integers(0, 30, 8000), rng.integers(0, 2**40, 8000)
     hidden = np.where(rng.random(8000) < 0.9, few, many)  # the few that are looked at show few values
     for keys, way in (
@@ -100,9 +100,9 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
         (rng.integers(0, 2**40, 80_000), ["another"]),
         (hidden, ["values", "another"]),
         (np.tile(hidden, 10), ["values", "another"]),
-        (few[: fast.SHORTEST_FEW], ["values"]),
-        (few[: fast.SHORTEST_FEW - 1], []),  # NumPy
-        (many[: fast.SHORTEST_FEW], []),
+        (few[:shortest], ["values"]),
+        (few[: shortest - 1], []),  # NumPy
+        (many[:shortest], []),
     ):
         taken.clear()
         assert_order(argsort(keys), keys)
