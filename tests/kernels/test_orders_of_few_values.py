@@ -89,7 +89,7 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
     monkeypatch.setattr(functions, "argsort_few", noted)
     monkeypatch.setattr(functions, "argsort_packed", others)
     monkeypatch.setattr(functions, "argsort_fast", others)
-    rng, shortest = np.random.default_rng(1), fast.SHORTEST_FEW[vectors.width()]
+    rng, shortest = np.random.default_rng(1), fast.SHORTEST_FEW
     few, many = rng.integers(0, 30, 8000), rng.integers(0, 2**40, 8000)
     hidden = np.where(rng.random(8000) < 0.9, few, many)  # the few that are looked at show few values
     for keys, way in (
@@ -114,10 +114,23 @@ def test_each_stream_counts_a_number_of_keys(monkeypatch: pytest.MonkeyPatch) ->
     taken = list[int]()
     monkeypatch.setattr(fast, "argsort_values", lambda keys, streams: taken.append(streams) or keys.argsort())
     each = fast.KEYS_TO_NUMBER
-    for n, threads in ((2 * each - 1, 3), (2 * each, 3), (2 * each, 1), (9 * each, 3)):
+    for n, threads in ((3 * each - 1, 3), (3 * each, 3), (3 * each, 1), (9 * each, 3)):
         keys = np.random.default_rng(0).integers(0, 9, n) << 40
         assert_order(argsort(keys, threads=threads), keys)
-    assert taken == [1, 2, 1, 3]
+    assert taken == [2, 3, 1, 3]
+
+
+def test_equal_keys_among_the_first_ones_are_enough_of_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless there are too many values after all."""
+    monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
+    looks, variety = list[int](), functions.variety
+    monkeypatch.setattr(functions, "variety", lambda keys: looks.append(len(keys)) or variety(keys))
+    rng, n = np.random.default_rng(1), fast.WORTH_TWO
+    few, runs = rng.integers(0, 4, n) << 40, np.repeat(rng.integers(0, 2**40, n // 4), 4)
+    for keys, looked in ((few, []), (runs, [n])):
+        looks.clear()
+        assert_order(argsort(keys, threads=2), keys)
+        assert looks == looked
 
 
 def test_keys_of_too_many_values_are_ordered_by_the_models_as_if_all_differed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -376,7 +376,7 @@ def test_keys_that_run_no_way_get_no_look(
     """
     two(monkeypatch)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
-    monkeypatch.setattr(functions, "counts_few", lambda n: False)
+    monkeypatch.setattr(functions, "counts_few", lambda: False)
     library = (choice.sort_library if function is sort else choice.argsort_library)(np.dtype(np.int64), 2)
     names = ("vectors", "vectors alone") if function is sort else ("packed", "packed alone")
     algorithm, rng = names[0], np.random.default_rng(0)

@@ -45,6 +45,7 @@ from .keys import DTYPES, Keys
 from .parts import is_plain
 from .sampling import (
     FEW_DIFFERENT,
+    FEW_OF_FIRST,
     FIRST,
     IN_ORDER,
     KEYS_THAT_REPEAT,
@@ -58,8 +59,6 @@ from .sampling import (
 DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [21, 8, 4, 2, 1]}
 """Limits of the number of different keys among 64, and for each class between them the length from which several
 streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059 and 0061."""
-FEW_OF_FIRST = 7
-"""Number of different ones among the first nine keys below which an array that is not shared has few values."""
 
 
 class Limits(NamedTuple):

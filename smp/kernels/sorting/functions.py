@@ -45,7 +45,7 @@ from .keys import DTYPES, Keys
 from .orders.fast import (
     FEW_TO_COUNT,
     MANY_BITS,
-    SHORTEST,
+    SHORTEST_FEW,
     WORTH_TWO,
     argsort_fast,
     argsort_few,
@@ -56,7 +56,15 @@ from .orders.packed import argsort_packed
 from .orders.values import MOST_VALUES, argsort_values
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import ALL_DIFFER, different_unless_running, direction, repeats, variety
+from .sampling import (
+    ALL_DIFFER,
+    FEW_OF_FIRST,
+    different_unless_running,
+    direction,
+    first_differ,
+    repeats,
+    variety,
+)
 
 ARGSORTS = ("auto", "numpy", "packed", "partition", "values")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -193,12 +201,12 @@ def argsort(
         may be at most 256 values.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
-        below 3072 and 7168, or below 6144 and 10,240 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on,
-        with AVX-512 from 2048 on, if fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32, unless
-        there turn out to be more than 256 values; each thread has at least 49,152 keys then.  Keys that ascend or
-        descend already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by
-        models, as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a
-        sample has few distinct ones.
+        below 3072 and 7168, or below 5120 and 9216 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on if
+        fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32 or 7 of the first nine, unless there
+        turn out to be more than 256 values; each thread has at least 32,768 keys then.  Keys that ascend or descend
+        already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models,
+        as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has
+        few distinct ones.
 
     Returns
     -------
@@ -226,11 +234,11 @@ def argsort(
     if algorithm == "auto" and type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE:
         if threads is not None:
             check_threads(threads, 'algorithm="auto"', True)
-        if (n := len(keys)) < SHORTEST:
+        if (n := len(keys)) < SHORTEST_FEW:
             return keys.argsort()
         if n < WORTH_TWO:
             packs = n >= worth_packing(keys.itemsize)
-            counts = counts_few(n)
+            counts = counts_few()
             if (packs or counts) and is_plain(keys) and (seen := different_unless_running(keys)):
                 if seen < FEW_TO_COUNT and counts and (ordered := argsort_values(keys)) is not None:
                     return ordered
@@ -252,6 +260,9 @@ def argsort(
     n, streams, asked, glance, few = len(given), 1, None, None, False
     if n >= WORTH_TWO:
         streams = threads or streams_for(machine)
+        soon = counts_few() and is_plain(given) and 0 < first_differ(given) < FEW_OF_FIRST
+        if soon and (ordered := argsort_few(given, streams)) is not None:
+            return ordered
         library = argsort_library(given.dtype, streams)
         asked = library if library.models and library.worth <= n <= MOST_KEYS else None
         if is_plain(given):
@@ -259,11 +270,11 @@ def argsort(
             few = (
                 glance.bits < MANY_BITS
                 if glance
-                else counts_few(n) and 0 < different_unless_running(given) < FEW_TO_COUNT
+                else counts_few() and 0 < different_unless_running(given) < FEW_TO_COUNT
             )
     if glance is None and (way := direction(given)):
         return np.arange(n, dtype=np.int64) if way > 0 else np.arange(n - 1, -1, -1, dtype=np.int64)
-    if few and counts_few(n):
+    if few and counts_few():
         if (ordered := argsort_few(given, streams)) is not None:
             return ordered
         if glance:  # more values than can be counted are ordered soonest as if all differed

@@ -35,11 +35,11 @@ KEYS_FOR_ONE = 1024
 """Number of keys to be sorted for each one looked at, between these bounds."""
 FEW, OCTAVES = 384, 0.8
 """Number of equal keys at which NumPy's sort changes its method, and the number of doublings over which it changes."""
-
-
 FIRST, SOME, AT_ONCE = 8, 512, 8192
 """Number of the first keys, most of which run neither way; of those of which nearly ordered ones turn somewhere; and of
 those that are then compared at once."""
+FEW_OF_FIRST = 7
+"""Number of different ones among the first nine keys below which keys probably have few values."""
 KEYS_OF_A_GLANCE, KEYS_THAT_VARY = 16, 32
 """Number of keys that show whether their range may be narrow, and of those that show how many differ."""
 DIFFERENT = (1, 2, 5, 10, 17, 23, 27, 29, 31)

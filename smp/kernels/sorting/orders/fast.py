@@ -21,19 +21,16 @@ from .values import argsort_values
 
 WORTH_PACKING = {4: 1280, 8: 1792}
 """Number of keys from which "auto" packs them, by the bytes of a key, on CPUs where vectors beat NumPy."""
-WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 6144, 8: 10240}}
+WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 5120, 8: 9216}}
 """The same on other CPUs, by the bytes of a vector and of a key."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
 streams have at least `STREAM_BYTES` each."""
 WORTH_PARTING = 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
-FEW_TO_COUNT, KEYS_TO_NUMBER = 57, 3 << 14
-"""Number of different keys among 64 below which short arrays have few values, and the least number of such keys that
-each stream counts; see decisions 0060 and 0062."""
-SHORTEST, SHORTEST_FEW = 1 << 10, {32: 1 << 10, 64: 1 << 11}
-"""Number of keys below which NumPy orders all arrays, and from which "auto" counts those of few values, by the bytes of
-a vector."""
+FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 15
+"""Number of different keys among 64 below which short arrays have few values, number of keys from which "auto" counts
+them, and the least number that each stream counts; see decisions 0060 and 0062."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
@@ -45,9 +42,9 @@ def worth_packing(octets: int) -> int:
     return (WORTH_PACKING if vectors.beat_numpy() else WORTH_PACKING_FOR_NUMPY[vectors.width()])[octets]
 
 
-def counts_few(n: int) -> bool:
-    """Return True if "auto" counts n keys of few values: from some number on, not on Zen 4 (decision 0060)."""
-    return n >= SHORTEST_FEW[vectors.width()] and not vectors.beat_numpy()
+def counts_few() -> bool:
+    """Return True if "auto" counts keys of few values: not on AMD's Zen 4, where it was not tried."""
+    return not vectors.beat_numpy()
 
 
 def argsort_few(keys: Keys, streams: int) -> Numbers | None:
