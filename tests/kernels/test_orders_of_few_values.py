@@ -121,16 +121,23 @@ def test_each_stream_counts_a_number_of_keys(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_equal_keys_among_the_first_ones_are_enough_of_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless there are too many values after all."""
+    """If there are too many values after all, they are not counted again."""
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
-    looks, variety = list[int](), functions.variety
-    monkeypatch.setattr(functions, "variety", lambda keys: looks.append(len(keys)) or variety(keys))
+    done = list[str]()
+    for name in ("argsort_few", "variety"):
+        function = getattr(functions, name)
+        monkeypatch.setattr(functions, name, lambda *args, of=function, name=name: done.append(name) or of(*args))
     rng, n = np.random.default_rng(1), fast.WORTH_TWO
-    few, runs = rng.integers(0, 4, n) << 40, np.repeat(rng.integers(0, 2**40, n // 4), 4)
-    for keys, looked in ((few, []), (runs, [n])):
-        looks.clear()
+    few, often = rng.integers(0, 4, n) << 40, rng.integers(0, 300, n) << 40
+    skewed = np.where(np.arange(n) % 9 < 4, often[0], often)
+    for keys, calls in (
+        (few, ["argsort_few"]),
+        (skewed, ["argsort_few", "variety"]),
+        (often, ["variety", "argsort_few"]),
+    ):
+        done.clear()
         assert_order(argsort(keys, threads=2), keys)
-        assert looks == looked
+        assert done == calls
 
 
 def test_keys_of_too_many_values_are_ordered_by_the_models_as_if_all_differed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ class Limits(NamedTuple):
 
     Attributes
     ----------
-    most, most_apart : int
+    most, most_apart : float
         Bytes of keys below which NumPy sorts all arrays, and those below which it sorts integers of a wide range and
         floats.
     counter : int

@@ -257,11 +257,11 @@ def argsort(
         return ordered
     if algorithm != "auto":
         return argsort_fast(given, threads or streams_for(machine), algorithm)
-    n, streams, asked, glance, few = len(given), 1, None, None, False
+    n, streams, asked, glance, few, tried = len(given), 1, None, None, False, False
     if n >= WORTH_TWO:
         streams = threads or streams_for(machine)
-        soon = counts_few() and is_plain(given) and 0 < first_differ(given) < FEW_OF_FIRST
-        if soon and (ordered := argsort_few(given, streams)) is not None:
+        tried = counts_few() and is_plain(given) and 0 < first_differ(given) < FEW_OF_FIRST
+        if tried and (ordered := argsort_few(given, streams)) is not None:
             return ordered
         library = argsort_library(given.dtype, streams)
         asked = library if library.models and library.worth <= n <= MOST_KEYS else None
@@ -275,7 +275,7 @@ def argsort(
     if glance is None and (way := direction(given)):
         return np.arange(n, dtype=np.int64) if way > 0 else np.arange(n - 1, -1, -1, dtype=np.int64)
     if few and counts_few():
-        if (ordered := argsort_few(given, streams)) is not None:
+        if not tried and (ordered := argsort_few(given, streams)) is not None:
             return ordered
         if glance:  # more values than can be counted are ordered soonest as if all differed
             glance, few = glance._replace(bits=ALL_DIFFER), False
