@@ -16,6 +16,7 @@ from smp.errors import ModelError
 from smp.kernels.grids import choice as grids
 from smp.kernels.lists import choice as lists
 from smp.kernels.lists import functions as ranking
+from smp.kernels.sorting import at_once
 from smp.kernels.sorting import choice as sorts
 from smp.kernels.sorting import functions as sorting
 from smp.kernels.sorting.by_vectors import vectors
@@ -174,6 +175,7 @@ def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: p
     monkeypatch.setattr(Library, "best", asks)
     monkeypatch.setattr(Library, "remembered", asks)
     monkeypatch.setattr(vectors, "split_for_streams", lambda: False)  # else sort asks from `worth_moving` on
+    monkeypatch.setattr(at_once, "_limits", at_once._limits.__wrapped__)  # which may be kept from before
     monkeypatch.setattr(ranking, "GLANCED", 0)  # else a glance decides
     monkeypatch.setattr(ranking, "_has_two_cpus", lambda: False)  # else lists whose links stay near are walked
 
