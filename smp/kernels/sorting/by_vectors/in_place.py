@@ -228,7 +228,7 @@ class _Parts:
     def __init__(self, keys: Keys, streams: int) -> None:
         self._keys = keys
         wide = vectors.width()
-        self._shared = streams > 1 and vectors.split_for_streams() and keys.nbytes >= LONG_BYTES[wide]  # the last part
+        self._split_last = streams > 1 and vectors.split_for_streams() and keys.nbytes >= LONG_BYTES[wide]
         self._looks = streams > 1 and wide == 64 and vectors.sort_parts(keys.dtype)
         self._todo: list[Part] = []
         self._splitting = 0  # streams that may still add a part
@@ -285,5 +285,5 @@ class _Parts:
 
     def _most(self) -> int:
         """Return the most bytes of a part that one stream sorts alone; fewer if it would be the last one."""
-        last = self._shared and not self._todo  # without the lock: at worst, one split more or less
+        last = self._split_last and not self._todo  # without the lock: at worst, one split more or less
         return LAST_BYTES[vectors.width()] if last else _chunk()

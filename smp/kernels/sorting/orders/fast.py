@@ -4,7 +4,8 @@
     partition   see `smp.kernels.sorting.parts`; then NumPy orders the parts, as many at a time as there are streams
     values      see `smp.kernels.sorting.orders.values`; for keys of few values
 
-Parts are faster where few keys differ, so that each part is full of equal keys, with which NumPy has little to do.
+Where few keys differ, counting them is the fastest.  If they are too many values for that, parts are faster than packed
+words, because each part is full of equal keys, with which NumPy has little to do.
 """
 
 from __future__ import annotations
