@@ -11,7 +11,7 @@ import functools
 import operator
 import os
 import resource
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import psutil
@@ -19,7 +19,7 @@ import psutil
 ROOT = Path("/")
 
 
-def read(path: Path) -> str | None:
+def read(path: Path | str) -> str | None:
     """Return a file's text without surrounding blanks, or None if it is empty or cannot be read."""
     try:
         with open(
@@ -31,7 +31,7 @@ def read(path: Path) -> str | None:
     return text.strip("\0 \t\n") or None  # strings from the firmware end in a zero byte
 
 
-def number(path: Path) -> int | None:
+def number(path: Path | str) -> int | None:
     """Return the integer in a file, or None if there is none."""
     text = read(path)
     try:
@@ -105,12 +105,12 @@ def quota(root: Path = ROOT) -> float | None:
     """Return the CPU time that the control groups allow, in CPUs, or None if there is no limit."""
     allowed = []
     for folder in groups("cpu", root):
-        text = read(folder / "cpu.max")
+        text = read(f"{folder}/cpu.max")  # a name, because paths take longer to join than files to read
         amounts = text.split() if text else []
         if len(amounts) == 2 and amounts[0] != "max":
             allowed.append(int(amounts[0]) / int(amounts[1]))
-        time, period = number(folder / "cpu.cfs_quota_us"), number(folder / "cpu.cfs_period_us")
-        if time is not None and period and time > 0:
+        time = number(f"{folder}/cpu.cfs_quota_us")
+        if time is not None and time > 0 and (period := number(f"{folder}/cpu.cfs_period_us")):
             allowed.append(time / period)
     return min(allowed, default=None)
 
@@ -156,15 +156,21 @@ def _page_cache(folder: Path) -> int:
     return int(amounts.get("total_inactive_file", amounts.get("inactive_file", 0)))
 
 
-def groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
-    """Yield the folders of this process's control groups for one controller, the innermost first.
+def groups(controller: str, root: Path = ROOT) -> tuple[Path, ...]:
+    """Return the folders of this process's control groups for one controller, the innermost first.
 
     Version 1 has one tree for each controller, and version 2 one tree for all of them. If a container does not see a
     group's folder, the nearest visible folder above it comes first. In the extreme case this is the top of the tree,
     which is then the container's own group.
     """
-    mounts = root / "sys/fs/cgroup"
-    for line in (read(root / "proc/self/cgroup") or "").splitlines():
+    return _folders(read(root / "proc/self/cgroup") or "", controller, root)
+
+
+@functools.lru_cache(maxsize=8)
+def _folders(listed: str, controller: str, root: Path) -> tuple[Path, ...]:
+    """Return the folders for the text of the file that lists this process's control groups."""
+    mounts, found = root / "sys/fs/cgroup", list[Path]()
+    for line in listed.splitlines():
         number_, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number_ == "0":
@@ -175,9 +181,8 @@ def groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
             continue
         inner = Path(path.lstrip("/"))
         for top in dict.fromkeys(tops):
-            for step in [inner, *inner.parents]:
-                if (top / step).is_dir():
-                    yield top / step
+            found += [top / step for step in [inner, *inner.parents] if (top / step).is_dir()]
+    return tuple(found)
 
 
 def remedy(error: OSError | ImportError | MemoryError) -> str:

@@ -97,7 +97,7 @@ def cases() -> Iterator[Case]:
     found[:, :9], counts[:, :9] = images[:9], N // 18
     yield values.to_places, (found, np.array([9, 9]), alike, counts)
     yield values.write_order, (np.zeros(N, np.uint8), 0, np.zeros(values.MOST_VALUES, np.int64), np.empty(N, np.int64))
-    yield packed.survey, (lowest, 0, N, alike, np.empty(3, np.uint64))
+    yield packed.survey, (lowest, 0, N, alike)
     yield packed.pack, (lowest, 0, N, alike, packing, np.empty(N, np.uint64))
     yield packed.unpack, (words.copy(), 0, N, ten)
     yield packed.end_of_run, (words, N // 2, ten)

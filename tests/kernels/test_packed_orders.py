@@ -75,7 +75,7 @@ def test_any_keys_are_ordered(dtype: np.dtype[Any], data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize(
-    ("width", "by_vectors", "octets", "n"), [(64, True, 4, 1280), (32, False, 8, 7168), (64, False, 4, 5120)]
+    ("width", "by_vectors", "octets", "n"), [(64, True, 4, 1280), (32, False, 8, 7168), (64, False, 4, 2560)]
 )
 def test_keys_are_packed_from_a_length_on_that_depends_on_the_cpu(
     width: int, by_vectors: bool, octets: int, n: int, monkeypatch: pytest.MonkeyPatch
@@ -89,6 +89,19 @@ def test_keys_are_packed_from_a_length_on_that_depends_on_the_cpu(
     assert taken == []
     assert_order(argsort(keys), keys)
     assert taken == [n]
+
+
+@pytest.mark.parametrize("more", [-1, 0])
+def test_all_streams_take_part_in_the_light_steps_for_many_keys(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "WORTH_ALL", 1000)
+    taken, pack = list[int](), packed.pack
+    monkeypatch.setattr(packed, "pack", lambda *args: taken.append(args[2] - args[1]) or pack(*args))
+    keys = np.random.default_rng(0).random(1000 + more)
+    assert_order(fast.argsort_fast(keys, 2, "packed"), keys)
+    assert taken == ([999] if more else [500, 500])
+    taken.clear()
+    assert_order(argsort(keys, algorithm="packed", threads=2), keys)
+    assert len(taken) == 2, "a caller that names the form and a number of threads gets them"
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -150,7 +163,7 @@ def test_the_number_of_runs_in_a_chunk_is_limited_by_the_bits_that_are_left(monk
         words = np.empty(200, np.uint64)
         packed.pack(keys, 0, 200, rule, packing, words)
         words.sort()
-        packed._finish(words, keys, rule, packing, 2)
+        packed._finish(words, keys, rule, packing, 2, 2)
         assert_order(words.view(np.int64), keys)
 
 

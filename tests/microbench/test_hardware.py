@@ -201,6 +201,16 @@ def test_the_quota_is_that_of_the_control_groups(tmp_path: Path, files: dict[str
     assert limits.quota(plant(tmp_path, files)) == quota
 
 
+def test_the_quota_follows_a_process_into_another_group(tmp_path: Path) -> None:
+    first, second = "sys/fs/cgroup/first/cpu.max", "sys/fs/cgroup/second/cpu.max"
+    plant(tmp_path, {"proc/self/cgroup": "0::/first\n", first: "100000 100000\n", second: "300000 100000\n"})
+    assert limits.quota(tmp_path) == 1
+    plant(tmp_path, {first: "200000 100000\n"})
+    assert limits.quota(tmp_path) == 2
+    plant(tmp_path, {"proc/self/cgroup": "0::/second\n"})
+    assert limits.quota(tmp_path) == 3
+
+
 @pytest.mark.parametrize(("quota", "usable"), [("max", 4), ("50000", 1), ("250000", 2), ("900000", 4)])
 def test_usable_cpus_respect_affinity_and_quota(tmp_path: Path, quota: str, usable: int) -> None:
     plant(tmp_path, {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": f"{quota} 100000\n"})

@@ -201,7 +201,7 @@ def argsort(
         may be at most 256 values.
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
-        below 3072 and 7168, or below 5120 and 9216 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on if
+        below 3072 and 7168, or below 2560 and 6144 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on if
         fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32 or 7 of the first nine, unless there
         turn out to be more than 256 values; each thread has at least 32,768 keys then.  Keys that ascend or descend
         already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models,
@@ -256,7 +256,8 @@ def argsort(
             )
         return ordered
     if algorithm != "auto":
-        return argsort_fast(given, threads or streams_for(machine), algorithm)
+        streams = threads or streams_for(machine)
+        return argsort_fast(given, streams, algorithm, light=streams)
     n, streams, asked, glance, few, tried = len(given), 1, None, None, False, False
     if n >= WORTH_TWO:
         streams = threads or streams_for(machine)

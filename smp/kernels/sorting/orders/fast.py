@@ -22,13 +22,14 @@ from .values import argsort_values
 
 WORTH_PACKING = {4: 1280, 8: 1792}
 """Number of keys from which "auto" packs them, by the bytes of a key, on CPUs where vectors beat NumPy."""
-WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 5120, 8: 9216}}
+WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 2560, 8: 6144}}
 """The same on other CPUs, by the bytes of a vector and of a key."""
 WORTH_TWO, WORD = 1 << 16, 8
 """Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
 streams have at least `STREAM_BYTES` each."""
-WORTH_PARTING = 1 << 18
-"""Number of keys from which "auto" looks whether they are so few different ones that parts are faster."""
+WORTH_PARTING, WORTH_ALL = 1 << 18, 1 << 18
+"""Number of keys from which "auto" looks whether they are so few different ones that parts are faster, and number from
+which all streams take part in the light steps, in which one takes half a nanosecond for a key."""
 FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 15
 """Number of different keys among 64 below which short arrays have few values, number of keys from which "auto" counts
 them, and the least number that each stream counts; see decisions 0060 and 0062."""
@@ -53,7 +54,9 @@ def argsort_few(keys: Keys, streams: int) -> Numbers | None:
     return argsort_values(keys, min(streams, max(1, len(keys) // KEYS_TO_NUMBER)))
 
 
-def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
+def argsort_fast(
+    keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None, light: int | None = None
+) -> Numbers:
     """Return the order that sorts keys.
 
     Parameters
@@ -66,6 +69,8 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
         orders more than `MOST_KEYS` keys.
     sample : ndarray of shape (s,), optional
         Some of the keys, ascending, if they have already been looked at.
+    light : int, optional
+        Number of streams in the light steps of "packed"; see `argsort_packed`.  By default all, if it pays.
     """
     if algorithm == "auto":
         algorithm = "packed" if len(keys) >= worth_packing(keys.itemsize) else "numpy"
@@ -80,7 +85,9 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
         scale = scale_of(sample) if algorithm == "partition" or entropy(sample) < LEAST_BITS else None
         if scale and (algorithm == "partition" or takes_apart(scale, sample)):
             return _by_parts(keys, scale, streams)
-    return _by_numpy(keys) if algorithm == "partition" else argsort_packed(keys, streams)
+    if algorithm == "partition":
+        return _by_numpy(keys)
+    return argsort_packed(keys, streams, light or (streams if len(keys) >= WORTH_ALL else 1))
 
 
 def takes_apart(scale: Scale, sample: Keys) -> bool:

@@ -19,7 +19,9 @@ sorts and of a random access to each key, whatever the keys are.
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from functools import partial
 from typing import NamedTuple
 
@@ -32,14 +34,14 @@ from smp._runtime.program.processor import share
 
 from ...in_process import side_by_side
 from ..by_vectors import vectors
-from ..by_vectors.in_place import sort_by_vectors
-from ..fast import STREAM_BYTES, sort_fast
+from ..by_vectors.in_place import sort_alone, sort_by_vectors
+from ..fast import STREAM_BYTES, WORTH_ALONE, may_split, sort_fast, worth_moving
 from ..keys import Images, Keys, Rule, image, rule_of, unsigned
 from ..parts import Numbers, is_plain, native
 
 CHUNK = 1 << 14
 """Words of short runs that are sorted at once, in a core's cache; longer runs are sorted one by one, on all streams."""
-TILE = 64
+TILE = 32
 """Words that are looked through at once for two equal neighbours, by vector instructions."""
 AHEAD = 16
 """Keys between the prefetch of one and its use."""
@@ -58,7 +60,7 @@ class Packing(NamedTuple):
     dropped: np.uint64
 
 
-def argsort_packed(keys: Keys, streams: int) -> Numbers:
+def argsort_packed(keys: Keys, streams: int, light: int | None = None) -> Numbers:
     """Return the order that sorts keys.
 
     Parameters
@@ -67,18 +69,21 @@ def argsort_packed(keys: Keys, streams: int) -> Numbers:
         At most 2**32 keys: their places fit into half a word.
     streams : int
         Number of streams.
+    light : int, optional
+        Number of them that take part in the light steps, which are all but the sorts of words.  By default, all do.
     """
     n, plain = len(keys), keys if is_plain(keys) else native(keys)
     bits, rule = plain.view(unsigned(plain.dtype)), rule_of(plain.dtype)
-    packing = packing_of(bits, rule, streams)
+    light = light or streams
+    packing = packing_of(bits, rule, light)
     if packing is None:
         return np.arange(n)
     words = np.empty(n, np.uint64)
-    blocks = [share(n, k, streams) for k in range(streams)]
+    blocks = [share(n, k, light) for k in range(light)]
     side_by_side(*(partial(pack, bits, block.start, block.stop, rule, packing, words) for block in blocks))
     _sort(words, streams)
     if packing.dropped:
-        _finish(words, bits, rule, packing, streams)
+        _finish(words, bits, rule, packing, streams, light)
     else:
         side_by_side(*(partial(unpack, words, block.start, block.stop, packing.place) for block in blocks))
     return words.view(np.int64)
@@ -92,51 +97,58 @@ def packing_of(bits: Images, rule: Rule, streams: int) -> Packing | None:
     if bits.itemsize == 4:
         return Packing(np.uint64(0), np.uint64(0), np.uint64(place), np.uint64(0))
     blocks = [share(len(bits), k, streams) for k in range(streams)]
-    found = np.empty((streams, 3), np.uint64)
-    side_by_side(*(partial(survey, bits, block.start, block.stop, rule, found[k]) for k, block in enumerate(blocks)))
-    least, differing = found[:, 0].min(), int(np.bitwise_or.reduce(found[:, 2]))
+    found = side_by_side(*(partial(survey, bits, block.start, block.stop, rule) for block in blocks))
+    lows, highs, differences = zip(*(map(int, each) for each in found), strict=True)
+    least, differing = min(lows), functools.reduce(operator.or_, differences)
     if not differing:
         return None
     alike = (differing & -differing).bit_length() - 1
-    width = (int(found[:, 1].max() - least) >> alike).bit_length()
+    width = ((max(highs) - least) >> alike).bit_length()
     dropped = max(0, width - (64 - place))
-    return Packing(least, np.uint64(alike + dropped), np.uint64(place), np.uint64(dropped))
+    return Packing(np.uint64(least), np.uint64(alike + dropped), np.uint64(place), np.uint64(dropped))
 
 
 @local
-def survey(bits: Images, start: int, stop: int, rule: Rule, found: Words) -> None:
-    """Store the least and the largest image of a block of keys, and the bits in which any differs from the first key's.
+def survey(bits: Images, start: int, stop: int, rule: Rule) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Return the least and largest image of a block, and the bits in which any of them differs from the first key's.
 
     The first key is that of all keys, not of the block.
     """
-    first = image(bits[0], rule)
+    block, first = bits[start:stop], image(bits[0], rule)
     least, largest, differing = first, first, np.uint64(0)
-    for i in range(start, stop):
-        x = image(bits[i], rule)
+    for i in range(len(block)):
+        x = image(block[i], rule)
         least, largest = min(least, x), max(largest, x)
         differing |= x ^ first
-    found[0], found[1], found[2] = least, largest, differing
+    return least, largest, differing
 
 
 @local
 def pack(bits: Images, start: int, stop: int, rule: Rule, packing: Packing, words: Words) -> None:
     """Pack the images of a block of keys with their places."""
     least, down, place, _ = packing
-    for i in range(start, stop):
-        words[i] = (((image(bits[i], rule) - least) >> down) << place) | np.uint64(i)
+    block, packed, first = bits[start:stop], words[start:stop], np.uint64(start)
+    for i in range(len(block)):
+        packed[i] = (((image(block[i], rule) - least) >> down) << place) | (first + np.uint64(i))
 
 
 @local
 def unpack(words: Words, start: int, stop: int, place: np.uint64) -> None:
     """Leave only the places in a block of words."""
-    low = (np.uint64(1) << place) - np.uint64(1)
-    for i in range(start, stop):
-        words[i] &= low
+    block, low = words[start:stop], (np.uint64(1) << place) - np.uint64(1)
+    for i in range(len(block)):
+        block[i] &= low
 
 
 def _sort(words: Words, streams: int) -> None:
-    if vectors.beat_numpy():
+    """Sort words, which all differ and are in no narrow range, so that no look is needed."""
+    if vectors.beat_numpy() or (may_split(streams) and words.nbytes >= worth_moving(True)):
         sort_by_vectors(words, words, streams)
+    elif streams == 1:
+        if words.nbytes >= WORTH_ALONE[words.itemsize] and vectors.sort_parts(words.dtype):
+            sort_alone(words, 0, len(words))
+        else:
+            words.sort()
     else:
         sort_fast(words, words, streams)
 
@@ -144,10 +156,13 @@ def _sort(words: Words, streams: int) -> None:
 # -------------------------------------------------------------------------------- runs of equal high bits
 
 
-def _finish(words: Words, bits: Images, rule: Rule, packing: Packing, streams: int) -> None:
-    """Leave only the places in sorted words, and order the runs by the bits that were dropped."""
+def _finish(words: Words, bits: Images, rule: Rule, packing: Packing, streams: int, light: int) -> None:
+    """Leave only the places in sorted words, and order the runs by the bits that were dropped.
+
+    A long run is ordered on all streams, and short ones on ``light`` streams.
+    """
     n = len(words)
-    ends = [0, *(end_of_run(words, share(n, k, streams).stop - 1, packing.place) for k in range(streams))]
+    ends = [0, *(end_of_run(words, share(n, k, light).stop - 1, packing.place) for k in range(light))]
 
     def finish(start: int, stop: int) -> list[tuple[int, int]]:
         spare, places, long = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.int64), []
@@ -208,14 +223,14 @@ def collect(
     count, i, long, slow = 0, start, 0, start
     while i < stop and number < most:
         while slow <= i < stop - TILE:
-            equal = False
-            for k in range(i, i + TILE):
-                equal |= words[k] >> place == words[k + 1] >> place
+            tile, following, equal = words[i : i + TILE], words[i + 1 : i + TILE + 1], False
+            for k in range(TILE):
+                equal |= tile[k] >> place == following[k] >> place
             if equal:
                 slow = i + TILE
             else:
-                for k in range(i, i + TILE):
-                    words[k] &= low
+                for k in range(TILE):
+                    tile[k] &= low
                 i += TILE
         high, end = words[i] >> place, i + 1
         while end < stop and words[end] >> place == high:
