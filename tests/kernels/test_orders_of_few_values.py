@@ -12,7 +12,7 @@ from smp.kernels.sorting import choice, functions
 from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.functions import argsort
 from smp.kernels.sorting.keys import DTYPES
-from smp.kernels.sorting.orders import fast
+from smp.kernels.sorting.orders import at_once, fast
 from smp.kernels.sorting.orders.values import MOST_VALUES, argsort_values
 from smp.kernels.sorting.sampling import ALL_DIFFER
 
@@ -78,16 +78,15 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
         taken.append("values")
         return argsort_values(keys, streams)
 
-    def others(keys: Array, streams: int) -> Array:
+    def others(keys: Array, streams: int, light: int = 1) -> Array:
         taken.append("another")
         return np.argsort(keys)
 
     monkeypatch.setattr(vectors, "beat_numpy", lambda: by_vectors)
     monkeypatch.setattr(fast, "worth_packing", lambda octets: 5000)
-    monkeypatch.setattr(functions, "worth_packing", lambda octets: 5000)
-    monkeypatch.setattr(functions, "argsort_values", noted)
-    monkeypatch.setattr(functions, "argsort_few", noted)
-    monkeypatch.setattr(functions, "argsort_packed", others)
+    monkeypatch.setattr(at_once, "worth_packing", lambda octets: 5000)
+    monkeypatch.setattr(at_once, "argsort_few", noted)
+    monkeypatch.setattr(at_once, "argsort_packed", others)
     monkeypatch.setattr(functions, "argsort_fast", others)
     rng, shortest = np.random.default_rng(1), fast.SHORTEST_FEW
     few, many = rng.integers(0, 30, 8000), rng.integers(0, 2**40, 8000)
@@ -120,29 +119,36 @@ def test_each_stream_counts_a_number_of_keys(monkeypatch: pytest.MonkeyPatch) ->
     assert taken == [2, 3, 1, 3]
 
 
-def test_equal_keys_among_the_first_ones_are_enough_of_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there are too many values after all, they are not counted again."""
-    monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
+def test_keys_of_too_many_values_are_packed_without_another_look(
+    splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No models are asked where vectors split the words."""
+    monkeypatch.setattr(functions, "_argsort", None)
     done = list[str]()
-    for name in ("argsort_few", "variety"):
-        function = getattr(functions, name)
-        monkeypatch.setattr(functions, name, lambda *args, of=function, name=name: done.append(name) or of(*args))
+    for name in ("argsort_few", "argsort_packed"):
+        function = getattr(at_once, name)
+        monkeypatch.setattr(at_once, name, lambda *args, of=function, name=name: done.append(name) or of(*args))
     rng, n = np.random.default_rng(1), fast.WORTH_TWO
-    few, often = rng.integers(0, 4, n) << 40, rng.integers(0, 300, n) << 40
+    few, often, varied = (rng.integers(0, values, n) << 20 for values in (4, 300, 1 << 40))
     skewed = np.where(np.arange(n) % 9 < 4, often[0], often)
     for keys, calls in (
         (few, ["argsort_few"]),
-        (skewed, ["argsort_few", "variety"]),
-        (often, ["variety", "argsort_few"]),
+        (skewed, ["argsort_few", "argsort_packed"]),
+        (varied, ["argsort_packed"]),
     ):
-        done.clear()
-        assert_order(argsort(keys, threads=2), keys)
-        assert done == calls
+        for threads in (1, 2):
+            done.clear()
+            assert_order(argsort(keys, threads=threads), keys)
+            assert done == calls
 
 
 def test_keys_of_too_many_values_are_ordered_by_the_models_as_if_all_differed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The models take NumPy to be twice as fast as it is for a million keys of 300 to 2,000 values."""
+    """The models take NumPy to be twice as fast as it is for a million keys of 300 to 2,000 values.
+
+    They are asked where vectors do not split the words.
+    """
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
+    monkeypatch.setattr(vectors, "split_for_streams", lambda: False)
     library = choice.argsort_library(np.dtype(np.int64), 2)
     monkeypatch.setattr(library, "models", {"numpy": None})
     monkeypatch.setattr(library, "worth", 0)

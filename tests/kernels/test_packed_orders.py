@@ -15,7 +15,7 @@ from smp.kernels.sorting import functions
 from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.functions import argsort
 from smp.kernels.sorting.keys import DTYPES, images, rule_of, unsigned
-from smp.kernels.sorting.orders import fast, packed
+from smp.kernels.sorting.orders import at_once, fast, packed
 from smp.kernels.sorting.orders.packed import argsort_packed, packing_of
 
 Array = NDArray[Any]
@@ -83,7 +83,7 @@ def test_keys_are_packed_from_a_length_on_that_depends_on_the_cpu(
     monkeypatch.setattr(vectors, "width", lambda: width)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: by_vectors)
     taken = list[int]()
-    monkeypatch.setattr(functions, "argsort_packed", lambda keys, streams: taken.append(len(keys)) or np.argsort(keys))
+    monkeypatch.setattr(at_once, "argsort_packed", lambda keys, streams: taken.append(len(keys)) or np.argsort(keys))
     keys = np.random.default_rng(0).integers(0, 2**31 - 1, n).astype(f"i{octets}")
     assert_order(argsort(keys[1:]), keys[1:])
     assert taken == []
@@ -216,8 +216,9 @@ def test_auto_packs_and_takes_parts_for_few_distinct_keys(
 
     noted(fast, "argsort_packed")
     noted(fast, "partition")
-    noted(functions, "argsort_packed")
-    monkeypatch.setattr(functions, "counts_few", lambda: False)
+    noted(at_once, "argsort_packed")
+    for module in (at_once, functions):
+        monkeypatch.setattr(module, "counts_few", lambda: False)
     rng, n, worth = np.random.default_rng(0), fast.WORTH_PARTING, fast.worth_packing(np.dtype(dtype).itemsize)
     together = np.where(rng.random(n) < 0.1, 1, 10**9 + 64 * rng.integers(0, 9, n))  # nine share a cell
     for keys, way in (

@@ -581,13 +581,13 @@ def test_in_place_vectors_split_whatever_the_models_of_new_arrays_say(
 
 
 @pytest.mark.parametrize("width", [32, 64])
-def test_auto_counts_keys_of_12_or_32_kib_on_these_cpus(
+def test_auto_counts_keys_of_12_or_20_kib_on_these_cpus(
     width: int, splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "width", lambda: width)
     counted = counts(monkeypatch, at_once, "count_various")
     rng = np.random.default_rng(1)
-    n = {32: 12 << 10, 64: 32 << 10}[width] // 4
+    n = {32: 12 << 10, 64: 20 << 10}[width] // 4
     for keys, expected in (
         (rng.integers(0, 1000, n - 1, np.int32), []),
         (rng.integers(0, 1000, n, np.int32), [n]),

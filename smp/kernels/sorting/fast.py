@@ -38,7 +38,7 @@ key; see decisions 0055 and 0061."""
 FEWER_ALONE, DIFFERENT_ALONE = {32: 2.0, 64: math.inf}, {32: FEW_DIFFERENT, 64: KEYS_THAT_REPEAT}
 """The length from which it does so for keys of few values, over that for others, and how many of 64 others differ; by
 the bytes of a vector."""
-WORTH_COUNTING = {32: 3 << 12, 64: 1 << 15}
+WORTH_COUNTING = {32: 3 << 12, 64: 5 << 12}
 """Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
 WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""

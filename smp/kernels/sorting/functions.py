@@ -42,29 +42,12 @@ from .fast import (
 )
 from .forms import FORMS
 from .keys import DTYPES, Keys
-from .orders.fast import (
-    FEW_TO_COUNT,
-    MANY_BITS,
-    SHORTEST_FEW,
-    WORTH_TWO,
-    argsort_fast,
-    argsort_few,
-    counts_few,
-    worth_packing,
-)
-from .orders.packed import argsort_packed
+from .orders.at_once import argsort_at_once
+from .orders.fast import MANY_BITS, SHORTEST_FEW, WORTH_TWO, argsort_fast, argsort_few, counts_few
 from .orders.values import MOST_VALUES, argsort_values
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
-from .sampling import (
-    ALL_DIFFER,
-    FEW_OF_FIRST,
-    different_unless_running,
-    direction,
-    first_differ,
-    repeats,
-    variety,
-)
+from .sampling import ALL_DIFFER, direction, repeats, variety
 
 ARGSORTS = ("auto", "numpy", "packed", "partition", "values")
 HERE = ("auto", "numpy", "vectors", "halves", "partition", "counting")
@@ -100,7 +83,7 @@ def sort(
         Fewer than 512K integers of a narrow range are counted by the rule on CPUs other than Zen 4.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 12 KiB of
-        them, 16 KiB on AMD's Zen 4, or 32 KiB on other CPUs with AVX-512.  Otherwise it is "vectors" on Zen 4, and
+        them, 16 KiB on AMD's Zen 4, or 20 KiB on other CPUs with AVX-512.  Otherwise it is "vectors" on Zen 4, and
         "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct
         keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or
         AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, or from 768 KiB on
@@ -202,11 +185,11 @@ def argsort(
 
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
         below 3072 and 7168, or below 2560 and 6144 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on if
-        fewer than 57 of 64 keys differ, or, from 65,536 on, fewer than 32 of 32 or 7 of the first nine, unless there
-        turn out to be more than 256 values; each thread has at least 32,768 keys then.  Keys that ascend or descend
-        already have their order at once.  Below 65,536 keys, others are "packed"; from there on, it chooses by models,
-        as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has
-        few distinct ones.
+        fewer than 57 of 64 keys differ, unless there turn out to be more than 256 values; each thread has at least
+        32,768 keys then.  Keys that ascend or descend already have their order at once.  Others are "packed" below
+        65,536 keys and on one thread, and with AVX2 or AVX-512 on up to four, except on Zen 4.  Elsewhere, it chooses
+        by models, as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a
+        sample has few distinct ones.
 
     Returns
     -------
@@ -234,18 +217,10 @@ def argsort(
     if algorithm == "auto" and type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE:
         if threads is not None:
             check_threads(threads, 'algorithm="auto"', True)
-        if (n := len(keys)) < SHORTEST_FEW:
+        if len(keys) < SHORTEST_FEW:
             return keys.argsort()
-        if n < WORTH_TWO:
-            packs = n >= worth_packing(keys.itemsize)
-            counts = counts_few()
-            if (packs or counts) and is_plain(keys) and (seen := different_unless_running(keys)):
-                if seen < FEW_TO_COUNT and counts and (ordered := argsort_values(keys)) is not None:
-                    return ordered
-                if packs:
-                    return argsort_packed(keys, 1)
-            if not packs:
-                return keys.argsort()
+        if (done := argsort_at_once(keys, threads, machine)) is not None:
+            return done
     given = _checked(keys, algorithm, ARGSORTS)
     check_threads(threads, f"algorithm={algorithm!r}", True, algorithm == "numpy")
     if algorithm == "values":
@@ -258,32 +233,7 @@ def argsort(
     if algorithm != "auto":
         streams = threads or streams_for(machine)
         return argsort_fast(given, streams, algorithm, light=streams)
-    n, streams, asked, glance, few, tried = len(given), 1, None, None, False, False
-    if n >= WORTH_TWO:
-        streams = threads or streams_for(machine)
-        tried = counts_few() and is_plain(given) and 0 < first_differ(given) < FEW_OF_FIRST
-        if tried and (ordered := argsort_few(given, streams)) is not None:
-            return ordered
-        library = argsort_library(given.dtype, streams)
-        asked = library if library.models and library.worth <= n <= MOST_KEYS else None
-        if is_plain(given):
-            glance = variety(given)  # None also if most keys are equal
-            few = (
-                glance.bits < MANY_BITS
-                if glance
-                else counts_few() and 0 < different_unless_running(given) < FEW_TO_COUNT
-            )
-    if glance is None and (way := direction(given)):
-        return np.arange(n, dtype=np.int64) if way > 0 else np.arange(n - 1, -1, -1, dtype=np.int64)
-    if few and counts_few():
-        if not tried and (ordered := argsort_few(given, streams)) is not None:
-            return ordered
-        if glance:  # more values than can be counted are ordered soonest as if all differed
-            glance, few = glance._replace(bits=ALL_DIFFER), False
-    if asked is None:
-        return argsort_fast(given, streams)
-    order: NDArray[np.int64] = by_models(asked, Request(given), None if few else glance)
-    return order
+    return _argsort(given, threads, machine)
 
 
 def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Keys:
@@ -345,6 +295,27 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
     else:
         left = few and several == 1 and not (by_vectors or worth_alone(keys))
         sort_fast(keys, out, several, "numpy" if left else "auto")
+
+
+def _argsort(keys: Keys, threads: int | None, machine: Machine | None) -> NDArray[np.int64]:
+    """Order keys with the form that the models choose, or else the rule; keys in order have theirs at once."""
+    n, streams, asked, glance, few = len(keys), 1, None, None, False
+    if n >= WORTH_TWO:
+        streams = threads or streams_for(machine)
+        library = argsort_library(keys.dtype, streams)
+        asked = library if library.models and library.worth <= n <= MOST_KEYS else None
+        if is_plain(keys) and (glance := variety(keys)) is not None:
+            few = glance.bits < MANY_BITS
+    if glance is None and (way := direction(keys)):
+        return np.arange(n, dtype=np.int64) if way > 0 else np.arange(n - 1, -1, -1, dtype=np.int64)
+    if glance and few and counts_few():
+        if (ordered := argsort_few(keys, streams)) is not None:
+            return ordered
+        glance, few = glance._replace(bits=ALL_DIFFER), False  # more values are ordered soonest as if all differed
+    if asked is None:
+        return argsort_fast(keys, streams)
+    order: NDArray[np.int64] = by_models(asked, Request(keys), None if few else glance)
+    return order
 
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:

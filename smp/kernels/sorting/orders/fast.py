@@ -75,7 +75,7 @@ def argsort_fast(
     if algorithm == "auto":
         algorithm = "packed" if len(keys) >= worth_packing(keys.itemsize) else "numpy"
         looks = WORTH_PARTING <= len(keys) <= MOST_KEYS and _repeat(keys)
-        streams = min(streams, max(1 + (len(keys) >= WORTH_TWO), WORD * len(keys) // STREAM_BYTES))
+        streams = streams_by_rule(len(keys), streams)
     else:
         looks = algorithm == "partition"
     if algorithm == "numpy" or not 0 < len(keys) <= MOST_KEYS:
@@ -87,7 +87,17 @@ def argsort_fast(
             return _by_parts(keys, scale, streams)
     if algorithm == "partition":
         return _by_numpy(keys)
-    return argsort_packed(keys, streams, light or (streams if len(keys) >= WORTH_ALL else 1))
+    return argsort_packed(keys, streams, light or light_streams(len(keys), streams))
+
+
+def streams_by_rule(n: int, streams: int) -> int:
+    """Return how many of the streams "auto" takes to pack n keys without models."""
+    return min(streams, max(1 + (n >= WORTH_TWO), WORD * n // STREAM_BYTES))
+
+
+def light_streams(n: int, streams: int) -> int:
+    """Return how many of the streams take part in the light steps of packing n keys, unless a caller names the form."""
+    return streams if n >= WORTH_ALL else 1
 
 
 def takes_apart(scale: Scale, sample: Keys) -> bool:
