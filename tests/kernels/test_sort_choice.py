@@ -635,7 +635,7 @@ def test_short_arrays_that_only_seem_narrow_are_sorted_by_numpy_at_once(
         monkeypatch.setattr(at_once, name, asked)
     counted = list[bool]()
     monkeypatch.setattr(at_once, "count_various", lambda *args: counted.append(count_various(*args)) or counted[-1])
-    rng, n = np.random.default_rng(0), worth_counting(False) // 8
+    rng, n = np.random.default_rng(0), worth_counting(False, 8) // 8
     few, stray, narrow = rng.integers(0, 4, n) << 9, rng.integers(0, 99, n), rng.integers(0, 99, n)
     few[0], few[-1], stray[n // 2] = 0, 1 << 9, 1 << 40
     for keys in (few, stray, narrow, np.repeat(narrow, 2)[::2]):
@@ -656,7 +656,9 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
     }.items():
         monkeypatch.setattr(vectors, name, lambda *of_dtype, on=on: cpu in on)
     limits = at_once._limits()[dtype]
-    most, most_apart, counter = int(limits.most), int(limits.most_apart), limits.counter
+    most, most_apart, turning = (int(octets) for octets in (limits.most, limits.most_apart, limits.most_turning))
+    assert (turning > most_apart) == (cpu == "NumPy sorts parts")
+    counter, floats = fast_sorting.BYTES_A_COUNTER[vectors.width()], dtype.kind == "f"
     others = list[int]()
 
     def noted(keys: Array, *_: object) -> None:
@@ -668,11 +670,13 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
         (0, 0, True),
         (size, 0, True),
         (most - size, 0, True),
-        (most, most // counter, most < most_apart),
-        (most, most // counter - 1, False),
-        (most, 0, most < most_apart),
+        (most, most // counter, most < turning),
+        (most, most // counter - 1, floats and most < turning),
+        (most, 0, most < most_apart),  # all equal
         (most_apart - size, 1 << 30, True),
-        (most_apart, 1 << 30, False),
+        (most_apart, 1 << 30, most_apart < turning),
+        (turning - size, 1 << 30, True),
+        (turning, 1 << 30, False),
     ):
         keys = rng.integers(0, apart + 1, octets // size).astype(dtype)
         keys[:1], keys[-1:] = 0, apart
@@ -685,6 +689,18 @@ def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
             np.testing.assert_array_equal(result, np.sort(keys))
             assert out is None or result is out
             assert others == [octets] * (not left and out is not shifted), (octets, apart)
+
+
+@pytest.mark.parametrize("first", [[0, 1, 1, 2, 3], [3, 2, 2, 1, 0], [1, 1, 1, 1, 1], [0, 1, 2, 3, 2]])
+def test_keys_whose_first_ones_run_one_way_are_looked_at(
+    first: list[int], splitting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = list[int]()
+    monkeypatch.setattr(functions, "sort_at_once", lambda keys, *_: others.append(len(keys)))
+    n = int(at_once._limits()[np.dtype(np.int32)].most_apart) // 4
+    keys = np.append(first, np.random.default_rng(0).integers(0, 1 << 30, n - 5)).astype(np.int32)
+    np.testing.assert_array_equal(sort(keys), np.sort(keys))
+    assert others == [n] * (first[-1] != 2)
 
 
 @settings(max_examples=30, deadline=None)

@@ -588,6 +588,7 @@ def test_auto_counts_keys_of_12_or_20_kib_on_these_cpus(
     counted = counts(monkeypatch, at_once, "count_various")
     rng = np.random.default_rng(1)
     n = {32: 12 << 10, 64: 20 << 10}[width] // 4
+    assert fast.worth_counting(False, 8) == 12 << 10
     for keys, expected in (
         (rng.integers(0, 1000, n - 1, np.int32), []),
         (rng.integers(0, 1000, n, np.int32), [n]),

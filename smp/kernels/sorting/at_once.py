@@ -66,11 +66,11 @@ class Limits(NamedTuple):
 
     Attributes
     ----------
-    most, most_apart : float
-        Bytes of keys below which NumPy sorts all arrays, and those below which it sorts integers of a wide range and
-        floats.
-    counter : int
-        Bytes of keys for each integer in a range that is not wide.
+    most, most_apart, most_turning : float
+        Bytes of keys below which NumPy sorts all arrays, below which it sorts integers of a wide range and floats, and
+        below which it sorts these if the first few do not run one way.
+    counter : float
+        Bytes of keys for each integer in a range that is not wide; for floats, no range is narrow.
     beat_numpy, splits : bool
         Whether vectors beat NumPy, and whether they split keys for it; see `vectors`.
     long, looked_at : int
@@ -82,7 +82,8 @@ class Limits(NamedTuple):
 
     most: float
     most_apart: float
-    counter: int
+    most_turning: float
+    counter: float
     beat_numpy: bool
     splits: bool
     long: int
@@ -98,9 +99,14 @@ def is_left_to_numpy(keys: Keys) -> bool:
     counted.
     """
     octets, limits = keys.nbytes, _limits()[keys.dtype]
-    return octets < limits.most or (
-        octets < limits.most_apart and not 0 < abs(keys.item(0) - keys.item(-1)) < octets // limits.counter
-    )
+    if octets < limits.most:
+        return True
+    if octets >= limits.most_turning or 0 < abs(keys.item(0) - keys.item(-1)) < octets // limits.counter:
+        return False
+    if octets < limits.most_apart:
+        return True
+    a, b, c, d, e = keys[:5].tolist()
+    return not (a <= b <= c <= d <= e or a >= b >= c >= d >= e)
 
 
 @functools.cache
@@ -116,9 +122,10 @@ def _limits() -> dict[np.dtype[Any], Limits]:
         elif splits:
             most = min(alone, worth_a_glance(False))
         limits[dtype] = Limits(
-            most=most if dtype.kind == "f" else min(most, worth_counting(False)),
+            most=most if dtype.kind == "f" else min(most, worth_counting(False, dtype.itemsize)),
             most_apart=most,
-            counter=BYTES_A_COUNTER[wide],
+            most_turning=worth_moving(True) if splits and alone == math.inf else most,
+            counter=math.inf if dtype.kind == "f" else BYTES_A_COUNTER[wide],
             beat_numpy=beat_numpy,
             splits=splits,
             long=worth_moving(splits),
@@ -160,7 +167,7 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
     """
     octets, limits = keys.nbytes, _limits()[keys.dtype]
     if octets < limits.most_apart:
-        return _count_short(keys, out, octets // limits.counter)
+        return _count_short(keys, out, int(octets // limits.counter))
     if limits.beat_numpy:
         return _sort_short(keys, out) if octets <= CHUNK_BYTES else None
     differ, seen, streams = first_differ(keys), KEYS_THAT_REPEAT, 0

@@ -317,7 +317,11 @@ def _rule_of_sort(
         return "numpy"
     few = bits < LEAST_BITS
     several = streams_by_rule(n * octets, streams, by_vectors, few) > 1
-    if width <= n * octets / BYTES_A_COUNTER[vectors.width()] and not few and n * octets >= worth_counting(by_vectors):
+    if (
+        width <= n * octets / BYTES_A_COUNTER[vectors.width()]
+        and not few
+        and n * octets >= worth_counting(by_vectors, octets)
+    ):
         return "counting" if streams > 1 and n >= 2 * KEYS_TO_COUNT else "counting alone"
     if by_vectors:
         return "vectors" if several else "vectors alone"

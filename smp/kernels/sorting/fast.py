@@ -38,8 +38,8 @@ key; see decisions 0055 and 0061."""
 FEWER_ALONE, DIFFERENT_ALONE = {32: 2.0, 64: math.inf}, {32: FEW_DIFFERENT, 64: KEYS_THAT_REPEAT}
 """The length from which it does so for keys of few values, over that for others, and how many of 64 others differ; by
 the bytes of a vector."""
-WORTH_COUNTING = {32: 3 << 12, 64: 5 << 12}
-"""Bytes of keys from which "auto" may count them on CPUs where NumPy sorts them, by the bytes of a vector."""
+WORTH_COUNTING = {32: {4: 3 << 12, 8: 3 << 12}, 64: {4: 5 << 12, 8: 3 << 12}}
+"""Bytes of keys from which "auto" may count them where NumPy sorts them, by the bytes of a vector and of a key."""
 WORTH_VECTORS = 11 << 9
 """Bytes of keys from which "auto" takes vectors instead of NumPy's sort, on CPUs where these are faster."""
 LEAST = 1 << 16
@@ -113,7 +113,7 @@ def count_at_a_glance(keys: Keys, out: Keys, seen: Variety) -> bool:
 
     Return True if the keys are sorted.
     """
-    some = len(keys) < 2 * KEYS_TO_COUNT and keys.nbytes >= worth_counting(vectors.beat_numpy())
+    some = len(keys) < 2 * KEYS_TO_COUNT and keys.nbytes >= worth_counting(vectors.beat_numpy(), keys.itemsize)
     narrow = some and may_count(keys, seen) and seen.width < widest_of(keys)
     return narrow and _counted_exactly(keys, out, 1)
 
@@ -164,9 +164,9 @@ def worth_a_glance(by_vectors: bool) -> int:
     return 1 << 14 if by_vectors else 1 << 18
 
 
-def worth_counting(by_vectors: bool) -> int:
-    """Return the bytes of keys from which "auto" may count them."""
-    return worth_a_glance(True) if by_vectors else WORTH_COUNTING[vectors.width()]
+def worth_counting(by_vectors: bool, octets: int) -> int:
+    """Return the bytes of keys, of some bytes each, from which "auto" may count them."""
+    return worth_a_glance(True) if by_vectors else WORTH_COUNTING[vectors.width()][octets]
 
 
 def widest_of(keys: Keys) -> int:
@@ -177,7 +177,7 @@ def widest_of(keys: Keys) -> int:
 def is_narrow(keys: Keys) -> bool:
     """Return True if counting may pay for a short array: for integers of which a few show a narrow range."""
     by_vectors = vectors.beat_numpy()
-    if keys.dtype.kind == "f" or keys.nbytes < worth_counting(by_vectors) or len(keys) > MOST_KEYS:
+    if keys.dtype.kind == "f" or keys.nbytes < worth_counting(by_vectors, keys.itemsize) or len(keys) > MOST_KEYS:
         return False
     narrow = seem_narrow(keys, widest_of(keys))
     return narrow and ((by_vectors and keys.nbytes <= CHUNK_BYTES) or not repeats(keys))

@@ -83,14 +83,14 @@ def sort(
         Fewer than 512K integers of a narrow range are counted by the rule on CPUs other than Zen 4.
 
         Without models, "auto" follows a rule.  It is "counting" for integers of a narrow range if there are 12 KiB of
-        them, 16 KiB on AMD's Zen 4, or 20 KiB on other CPUs with AVX-512.  Otherwise it is "vectors" on Zen 4, and
-        "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a sample has few distinct
-        keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition" above.  With AVX2 or
-        AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on, and from 2 to 11
-        times that on if some of 64 keys are equal, or 3 to 32 times that with AVX-512.  With AVX2 alone, one stream
-        takes "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, or twice that of few distinct ones; with
-        AVX-512, for 192 KiB of integers of eight bytes, of which 64 all differ.  Each stream has at least 1 MiB, but
-        two share what these limits say, and 256 KiB on Zen 4.  Each counts at least 256K keys.
+        them, 16 KiB on AMD's Zen 4, or 20 KiB of int32 and uint32 on other CPUs with AVX-512.  Otherwise it is
+        "vectors" on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a
+        sample has few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition"
+        above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on,
+        and from 2 to 11 times that on if some of 64 keys are equal, or 3 to 32 times that with AVX-512.  With AVX2
+        alone, one stream takes "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, or twice that of few
+        distinct ones; with AVX-512, for 192 KiB of integers of eight bytes, of which 64 all differ.  Each stream has at
+        least 1 MiB, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least 256K keys.
 
         "vectors" sorts with vectors alone on AMD's Zen 4, and with AVX2.  On other CPUs with AVX-512, vectors split the
         keys, and NumPy sorts parts of up to 8 MiB, unless they are integers of eight bytes of which 64 all differ.
