@@ -58,7 +58,7 @@ from .sampling import (
 
 DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [32, 12, 6, 3, 1]}
 """Limits of the number of different keys among 64, and for each class between them the length from which several
-streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059 and 0061."""
+streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059, 0061 and 0063."""
 
 
 class Limits(NamedTuple):
@@ -96,7 +96,8 @@ def is_left_to_numpy(keys: Keys) -> bool:
     """Return True if NumPy sorts keys of this length, but for integers that are near one another.
 
     If the first and the last one are equal, there are probably few values, which NumPy sorts sooner than they are
-    counted.
+    counted.  Where vectors do not sort on one stream, NumPy sorts all keys that are too few for two, except keys that
+    may be in order: these ascend or descend from the first one on.
     """
     octets, limits = keys.nbytes, _limits()[keys.dtype]
     if octets < limits.most:

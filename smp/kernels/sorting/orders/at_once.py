@@ -1,8 +1,8 @@
 """Order keys with as little else as possible, if one look at 64 of them shows how.
 
     short               NumPy                               a number of keys decides
-    of few values       counted, but on AMD's Zen 4 not     fewer than 57 of 64 keys differ
-    all others          packed                              if they are few, or vectors sort the words
+    of few values       counted, except on AMD's Zen 4      fewer than 57 of 64 keys differ
+    all others          packed                              if they are few, or vectors split the words
 
 All others take the way of `smp.kernels.sorting.functions`: keys that may be in order, or that models are asked about.
 To order 100,000 keys takes about a millisecond.  A question that was not asked lately takes 10 us, and models 30 us.
