@@ -1,5 +1,6 @@
 """The orders found by packed words: compared with NumPy, on keys that differ in any bits, in any layout."""
 
+import re
 from types import ModuleType
 from typing import Any
 
@@ -9,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
+from support.keys_of_types import needs_vectors
 from support.sampled import examples
 
+from smp._runtime.loops import machine_code
+from smp._runtime.loops.compiler import numba
 from smp.kernels.sorting import functions
 from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.functions import argsort
@@ -89,6 +93,27 @@ def test_keys_are_packed_from_a_length_on_that_depends_on_the_cpu(
     assert taken == []
     assert_order(argsort(keys), keys)
     assert taken == [n]
+
+
+@needs_vectors
+@pytest.mark.parametrize("name", ["survey", "pack", "unpack"])
+def test_loops_over_all_keys_read_and_write_whole_vectors(name: str) -> None:
+    """They did not while they counted from the beginning of a block: then no place is known to be positive."""
+    numba()
+    from numba.core.caching import NullCache
+
+    bits, rule, words = np.arange(1000, dtype=np.uint64), rule_of(np.dtype(np.int64)), np.empty(1000, np.uint64)
+    packing = packed.Packing(*map(np.uint64, (0, 0, 10, 0)))
+    args: Any = {"survey": (rule,), "pack": (rule, packing, words), "unpack": (np.uint64(10),)}[name]
+    loop = getattr(packed, name)
+    while hasattr(loop, "__wrapped__"):
+        loop = loop.__wrapped__
+    made = machine_code.dispatcher(loop)
+    made._cache = NullCache()  # machine code from disk cannot be listed
+    made(bits, 0, 1000, *args)
+    code, _, _ = next(iter(made.inspect_asm().values())).partition("_ZN7cpython")
+    assert re.search(r"\tv\w+\t.*(\(.*\), .*%[yz]mm|%[yz]mm\d+, .*\()", code), "whole vectors are read or written"
+    assert not re.search("gather|scatter", code)
 
 
 @pytest.mark.parametrize("more", [-1, 0])

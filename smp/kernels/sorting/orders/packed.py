@@ -16,7 +16,8 @@ The dropped bits are never more than those of a place, so words of both order a 
 runs are sorted many at once, in words that begin with the number of the run.  So the time is at most about that of two
 sorts and of a random access to each key, whatever the keys are.
 
-The loops count from 0 over slices, because only then does the compiler make vector instructions of them.
+The loops count from 0 over slices.  A place that may be negative counts from the end of an array, and then no whole
+vectors are read and written, but one lane at a time.
 """
 
 from __future__ import annotations
