@@ -85,7 +85,7 @@ def cases() -> Iterator[Case]:
     yield key_sampling._variety, (images, keys.rule_of(np.dtype(np.uint64)), np.sort(rng.random(32)))
     yield key_sampling.vary, (images, key_sampling.FEW_DIFFERENT)
     yield key_sampling.different_unless_running, (images,)
-    yield key_sampling._seem_narrow, (images.view(np.int64), 64, 1 << 20)
+    yield key_sampling.narrow_by, (images.view(np.int64), 64, 1 << 20)
     lowest, packing = images >> np.uint64(20), packed.Packing(*map(np.uint64, (0, 4, 10, 4)))
     words = np.sort(lowest >> np.uint64(4) << np.uint64(10) | np.arange(N, dtype=np.uint64))
     alike, ten, spare = keys.rule_of(np.dtype(np.uint64)), np.uint64(10), np.empty(64, np.uint64)

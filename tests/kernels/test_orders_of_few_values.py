@@ -78,7 +78,7 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
         taken.append("values")
         return argsort_values(keys, streams)
 
-    def others(keys: Array, streams: int, light: int = 1) -> Array:
+    def others(keys: Array, *_: object) -> Array:
         taken.append("another")
         return np.argsort(keys)
 
@@ -87,6 +87,7 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
     monkeypatch.setattr(at_once, "worth_packing", lambda octets: 5000)
     monkeypatch.setattr(at_once, "argsort_few", noted)
     monkeypatch.setattr(at_once, "argsort_packed", others)
+    monkeypatch.setattr(at_once, "argsort_fast", others)
     monkeypatch.setattr(functions, "argsort_fast", others)
     rng, shortest = np.random.default_rng(1), fast.SHORTEST_FEW
     few, many = rng.integers(0, 30, 8000), rng.integers(0, 2**40, 8000)
@@ -125,7 +126,7 @@ def test_keys_of_too_many_values_are_packed_without_another_look(
     """No models are asked where vectors split the words."""
     monkeypatch.setattr(functions, "_argsort", None)
     done = list[str]()
-    for name in ("argsort_few", "argsort_packed"):
+    for name in ("argsort_few", "argsort_fast"):
         function = getattr(at_once, name)
         monkeypatch.setattr(at_once, name, lambda *args, of=function, name=name: done.append(name) or of(*args))
     rng, n = np.random.default_rng(1), fast.WORTH_TWO
@@ -133,8 +134,8 @@ def test_keys_of_too_many_values_are_packed_without_another_look(
     skewed = np.where(np.arange(n) % 9 < 4, often[0], often)
     for keys, calls in (
         (few, ["argsort_few"]),
-        (skewed, ["argsort_few", "argsort_packed"]),
-        (varied, ["argsort_packed"]),
+        (skewed, ["argsort_few", "argsort_fast"]),
+        (varied, ["argsort_fast"]),
     ):
         for threads in (1, 2):
             done.clear()
@@ -158,9 +159,14 @@ def test_keys_of_too_many_values_are_ordered_by_the_models_as_if_all_differed(mo
         seen.append(glance and glance.bits)
         return np.argsort(request.keys)
 
-    monkeypatch.setattr(functions, "by_models", by_models)
+    monkeypatch.setattr(at_once, "by_models", by_models)
+    tried = list[int]()
+    for module in (at_once, functions):
+        monkeypatch.setattr(module, "argsort_few", lambda keys, streams: tried.append(streams))
     rng = np.random.default_rng(1)
-    for values, n in ((300, 200_000), (2**40, 200_000), (300, 1 << 20)):
-        keys = rng.integers(0, values, n)
+    for values, n, times in ((300, 200_000, 1), (2**40, 200_000, 0), (300, 1 << 20, 1)):
+        keys = np.where(np.arange(n) % 9 < 4 * times, 7, rng.integers(0, values, n))
+        tried.clear()
         assert_order(argsort(keys, threads=2), keys)
+        assert tried == [2] * times, "they are counted in vain once at most"
     assert seen == [ALL_DIFFER, ALL_DIFFER, ALL_DIFFER]

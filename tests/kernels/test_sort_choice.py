@@ -22,6 +22,7 @@ from smp.kernels.sorting.data import SHAPES, sort_data
 from smp.kernels.sorting.fast import KEYS_TO_COUNT, WORTH_HALVING, worth_a_glance, worth_counting
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.keys import DTYPES
+from smp.kernels.sorting.orders import at_once as orders_at_once
 from smp.kernels.sorting.orders import fast as fast_orders
 from smp.kernels.sorting.programs import ProgramRequest
 from smp.kernels.sorting.sampling import (
@@ -105,6 +106,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
     for module in (functions, choice):
         monkeypatch.setattr(module, "sort_fast", noted_sort)
+    for module in (functions, choice, orders_at_once):
         monkeypatch.setattr(module, "argsort_fast", noted_argsort)
     return asked
 
@@ -612,7 +614,8 @@ def test_short_arrays_get_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(functions, "sort_library", asked)
     monkeypatch.setattr(choice, "sort_library", asked)
-    monkeypatch.setattr(functions, "argsort_library", asked)
+    for module in (functions, orders_at_once):
+        monkeypatch.setattr(module, "models_of_order", asked)
     keys = np.random.default_rng(0).integers(0, 99, at_once.LEAST // 8 - 1)
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
     np.testing.assert_array_equal(argsort(keys[:100]), np.argsort(keys[:100]))

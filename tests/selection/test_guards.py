@@ -188,9 +188,8 @@ def test_the_kernels_ask_from_the_calibrated_guard_on(worth: int, monkeypatch: p
         "sort_library": guarded(sorts._sort_library.__wrapped__("int64", 2, False, False, False)),
         "argsort_library": guarded(sorts._argsort_library.__wrapped__("int64", 2)),
     }
-    for name, library in by_keys.items():
-        for module in (sorting, sorts):
-            monkeypatch.setattr(module, name, lambda dtype, streams, library=library: library)
+    for module, name in ((sorting, "sort_library"), (sorts, "sort_library"), (sorts, "argsort_library")):
+        monkeypatch.setattr(module, name, lambda dtype, streams, library=by_keys[name]: library)
     ranked = guarded(lists.rankings.__wrapped__(2))
     monkeypatch.setattr(ranking._libraries(), "rankings", lambda streams: ranked)
     for call in (sorting.sort, sorting.argsort):

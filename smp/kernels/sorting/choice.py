@@ -32,6 +32,7 @@ from .fast import (
     FEWER_ALONE,
     KEYS_TO_COUNT,
     LEAST_BITS,
+    MOST_KEYS,
     WORTH_ALONE,
     WORTH_PARTS,
     WORTH_VECTORS,
@@ -168,6 +169,12 @@ def models_are_asked(keys: Keys, inside: bool, streams: int) -> bool:
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of argsort for keys of a type, with the models that are stored for it, if there are any."""
     return _argsort_library(_kind(dtype), streams)
+
+
+def models_of_order(keys: Keys, streams: int) -> Library | None:
+    """Return the library whose models choose how to order keys, or None if the rule does."""
+    library = argsort_library(keys.dtype, streams)
+    return library if library.models and library.worth <= len(keys) <= MOST_KEYS else None
 
 
 def by_models(library: Library, request: Request, seen: Variety | None) -> Any:

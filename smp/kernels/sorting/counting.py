@@ -23,7 +23,7 @@ from smp._runtime.program.processor import share
 from ..in_process import side_by_side
 from .keys import Keys
 from .parts import is_plain, pieces
-from .sampling import FEW_DIFFERENT, KEYS_THAT_REPEAT, vary
+from .sampling import KEYS_THAT_REPEAT, narrow_by
 
 WIDEST = 1 << 17
 """Largest number of integers in a range; that many counters fit a core's second-level cache."""
@@ -112,17 +112,8 @@ def count_alone(keys: Keys, widest: int, out: Keys) -> bool:
 
 @local
 def count_various(keys: Keys, widest: int, out: Keys) -> bool:
-    """Do what `count_alone` does, unless few keys differ: then NumPy sorts them sooner."""
-    return _some_are_near(keys, widest) and vary(keys, FEW_DIFFERENT) and count_alone(keys, widest, out)
-
-
-@inline
-def _some_are_near(keys: Keys, widest: int) -> bool:
-    """Return True if the range of some keys is narrow; it mostly shows soon that the range of all is not."""
-    least, largest = keys[0], keys[0]
-    for k in range(0, len(keys), max(1, len(keys) // KEYS_THAT_REPEAT)):
-        least, largest = min(least, keys[k]), max(largest, keys[k])
-    return bool(np.uint64(largest) - np.uint64(least) < np.uint64(widest))
+    """Do what `count_alone` does, unless some keys show a wide range, or few values, which NumPy sorts sooner."""
+    return narrow_by(keys, max(1, len(keys) // KEYS_THAT_REPEAT), widest - 1) and count_alone(keys, widest, out)
 
 
 def range_around(sample: Keys) -> tuple[int, int] | None:

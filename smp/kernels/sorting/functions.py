@@ -27,7 +27,7 @@ from smp.errors import Unsupported
 from ..in_process import check_threads, opened, streams_for
 from .at_once import copied, is_left_to_numpy, may_receive, sort_at_once
 from .by_vectors import vectors
-from .choice import Request, argsort_library, by_models, models_are_asked, sort_library
+from .choice import Request, by_models, models_are_asked, models_of_order, sort_library
 from .counting import WIDEST, count_exactly
 from .fast import (
     FEW_BITS,
@@ -301,8 +301,7 @@ def _argsort(keys: Keys, threads: int | None, machine: Machine | None) -> NDArra
     n, streams, asked, glance, few = len(keys), 1, None, None, False
     if n >= WORTH_TWO:
         streams = threads or streams_for(machine)
-        library = argsort_library(keys.dtype, streams)
-        asked = library if library.models and library.worth <= n <= MOST_KEYS else None
+        asked = models_of_order(keys, streams)
         if is_plain(keys) and (glance := variety(keys)) is not None:
             few = glance.bits < MANY_BITS
     if glance is None and (way := direction(keys)):

@@ -230,7 +230,7 @@ def seem_narrow(keys: Keys, most: int) -> bool:
         Widest range that is narrow.
     """
     step = _step(keys)
-    return bool(_seem_narrow(keys, step, most) if is_plain(keys) else _seem_narrow(native(keys[::step]), 1, most))
+    return bool(narrow_by(keys, step, most) if is_plain(keys) else narrow_by(native(keys[::step]), 1, most))
 
 
 def glance(keys: Keys, most: int) -> int:
@@ -306,7 +306,7 @@ def _variety(bits: NDArray[Any], rule: Rule, places: NDArray[np.float64]) -> tup
 def _glance(keys: Keys, step: int, most: int) -> int:
     if first_way(keys):
         return IN_ORDER
-    return NARROW if _seem_narrow(keys, step, most) else 0
+    return NARROW if narrow_by(keys, step, most) else 0
 
 
 def _step(keys: Keys) -> int:
@@ -314,7 +314,7 @@ def _step(keys: Keys) -> int:
 
 
 @local
-def _seem_narrow(keys: Keys, step: int, most: int) -> bool:
+def narrow_by(keys: Keys, step: int, most: int) -> bool:
     least, largest = keys[0], keys[0]
     for k in range(step, len(keys), step):
         least, largest = min(least, keys[k]), max(largest, keys[k])

@@ -1,11 +1,13 @@
 """Order keys with as little else as possible, if one look at 64 of them shows how.
 
-    short               NumPy                               a number of keys decides
-    of few values       counted, except on AMD's Zen 4      fewer than 57 of 64 keys differ
-    all others          packed                              if they are few, or vectors split the words
+    short             NumPy                          a number of keys decides
+    of few values     counted                        fewer than 57 of 64 keys differ; not on AMD's Zen 4
+    all others        packed                         if they are few, or vectors split the words
+                      what the models choose         elsewhere, if there are models
 
-All others take the way of `smp.kernels.sorting.functions`: keys that may be in order, or that models are asked about.
-To order 100,000 keys takes about a millisecond.  A question that was not asked lately takes 10 us, and models 30 us.
+Keys that may be in order, keys that are not plain, and on Zen 4 long arrays of few values take the way of
+`smp.kernels.sorting.functions`.  To order 100,000 keys takes about a millisecond.  A question that was not asked lately
+takes 10 us, and models take 30 us.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from __future__ import annotations
 from smp import Machine
 
 from ...in_process import streams_for
-from ..fast import MOST_KEYS, may_split
+from ..choice import Request, by_models, models_of_order
+from ..fast import may_split
 from ..keys import Keys
 from ..parts import Numbers, is_plain
-from ..sampling import different_unless_running
-from .fast import FEW_TO_COUNT, WORTH_TWO, argsort_few, counts_few, light_streams, streams_by_rule, worth_packing
+from ..sampling import ALL_DIFFER, Variety, different_unless_running
+from .fast import FEW_TO_COUNT, WORTH_TWO, argsort_fast, argsort_few, counts_few, streams_by_rule, worth_packing
 from .packed import argsort_packed
 
 
@@ -32,14 +35,19 @@ def argsort_at_once(keys: Keys, threads: int | None, machine: Machine | None) ->
         As for `smp.kernels.argsort`.
     """
     n, packs, counts = len(keys), len(keys) >= worth_packing(keys.itemsize), counts_few()
-    if (packs or counts) and is_plain(keys) and (seen := different_unless_running(keys)):
-        streams = threads or (streams_for(machine) if n >= WORTH_TWO else 1)
-        few = seen < FEW_TO_COUNT
-        if few and counts and (ordered := argsort_few(keys, streams)) is not None:
-            return ordered
-        if packs and n < WORTH_TWO:
-            return argsort_packed(keys, 1)
-        if packs and (counts or not few) and (streams == 1 or may_split(streams)) and n <= MOST_KEYS:
-            several = streams_by_rule(n, streams)
-            return argsort_packed(keys, several, light_streams(n, several))
-    return None if packs else keys.argsort()
+    if not ((packs or counts) and is_plain(keys) and (seen := different_unless_running(keys))):
+        return None if packs else keys.argsort()
+    streams, few = threads or (streams_for(machine) if n >= WORTH_TWO else 1), seen < FEW_TO_COUNT
+    if few and counts and (ordered := argsort_few(keys, streams)) is not None:
+        return ordered
+    if n < WORTH_TWO:
+        return argsort_packed(keys, 1) if packs else keys.argsort()
+    if few and not counts:
+        return None
+    if streams == 1 or may_split(streams):
+        return argsort_fast(keys, streams_by_rule(n, streams), "packed")
+    if (asked := models_of_order(keys, streams)) is None:
+        return argsort_fast(keys, streams)
+    # the models take NumPy to be faster than it is for too many values to be counted
+    order: Numbers = by_models(asked, Request(keys), Variety(ALL_DIFFER, 0))
+    return order
