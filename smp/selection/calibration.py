@@ -29,7 +29,7 @@ from .._runtime.host.looking import Looker
 from .._runtime.machine import Machine
 from ..errors import ModelError
 from ..models.fit.fitting import check_enough, fit_model
-from ..models.fit.inputs import drawn, nest
+from ..models.fit.inputs import drawn, nest, scattered
 from ..models.fit.model import Model
 from ..models.fit.specification import Specification
 from .guards import determined
@@ -181,11 +181,9 @@ def alike(specifications: list[Specification]) -> list[list[Specification]]:
 
 def _series(group: list[Specification], verification: int, seed: int) -> Series:
     first, rng = group[0], np.random.default_rng(seed)
-    grid, apart = nest(first.nested), drawn(first.nested, rng, verification)
+    apart = drawn(first.nested, rng, verification)
+    grid = nest(first.nested) if first.points is None else scattered(first.nested, rng, first.points)
     total = len(next(iter(grid.values())))
-    if first.points is not None and first.points < total:
-        some = np.sort(rng.choice(total, first.points, replace=False))
-        grid, total = {name: values[some] for name, values in grid.items()}, len(some)
     for each in group:
         check_enough(each, total)
     points = {name: np.concatenate([grid[name], apart[name]]) for name in grid}

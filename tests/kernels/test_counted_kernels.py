@@ -15,7 +15,7 @@ import smp.kernels
 from smp._runtime.emulated.local_work import Priced
 from smp._runtime.loops.compiler import is_stream, loop_name
 from smp.kernels.grids import blocked, by_blocks, red_black
-from smp.kernels.lists import fast, helman_jaja, lists, reid_miller, sampling, serial, sublists, wyllie
+from smp.kernels.lists import at_once, fast, helman_jaja, lists, reid_miller, sampling, serial, sublists, wyllie
 from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
 from smp.kernels.sorting import sampling as key_sampling
@@ -120,6 +120,7 @@ def cases() -> Iterator[Case]:
     links = np.array([[3, 1], [4, 2], [5, -1]])
     key, found = (3, 1023, 5), np.zeros(3, np.int64)
     yield sampling.far_jumps, (successor, 100, 8)
+    yield sampling.go_far, (successor,)
     yield lists.survey, (successor, 0, N, found)
     yield lists.survey_part, (successor, 0, N, found)
     yield fast.copy_surveyed, (successor, np.empty(N, np.int64), 0, N, found)
@@ -139,6 +140,7 @@ def cases() -> Iterator[Case]:
     yield wyllie.jump, (pairs, pairs.copy())
     yield serial.walk, (successor, int(order[0]), 0, 1, np.empty(N, np.int64))
     yield serial.find_head_and_walk, (successor, 1, np.empty(N, np.int64))
+    yield at_once.rank_at_once, (successor, 1, np.empty(N, np.int64))
     yield mesh.approach, (rng.random(100), rng.random((4, 100)))
     yield ring.multiply, (images.copy(),)
 

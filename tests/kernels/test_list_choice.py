@@ -14,13 +14,15 @@ from support.sampled import examples
 
 import smp
 from smp.kernels import random_list, rank_helman_jaja, rank_list, scan_list
+from smp.kernels.lists import at_once as list_at_once
 from smp.kernels.lists import choice as list_library
 from smp.kernels.lists import functions
+from smp.kernels.lists.at_once import rank_at_once
 from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffled
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
 from smp.kernels.lists.forms import FORMS, WORTH_FAST
-from smp.kernels.lists.sampling import BEYOND, MOST, NEAR, SHORT_WAITS, go_far, locality, stay_near
-from smp.kernels.lists.serial import find_head_and_walk, rank_here
+from smp.kernels.lists.sampling import BEYOND, LEAVING, MOST, NEAR, SHORT_WAITS, go_far, locality
+from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
 from smp.selection.implementation import Parameter
 from smp.selection.library import Library
@@ -222,7 +224,7 @@ def test_models_are_not_consulted_for_short_lists_and_named_algorithms(monkeypat
 def test_without_models_the_library_follows_the_rule_of_rank_list(streams: int) -> None:
     library = rankings.__wrapped__(streams)
     assert not library.models
-    chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 19_999, 20_000, 399_999, 400_000)]
+    chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 7_999, 8_000, 399_999, 400_000)]
     many = f"fast, {streams} stream{'s' if streams > 1 else ''}"
     assert chosen == ["serial", "serial", "fast, 1 stream", "fast, 1 stream", many]
     near = [library.choose(n, 4, far, span) for n in (999_999, 1_000_000) for far, span in ((0.4, 18.0), (1.0, 14.0))]
@@ -236,15 +238,16 @@ def test_a_glance_shows_whether_links_leave_the_nearest_cache(width: int) -> Non
     for run, window, expected in ((0.0, 1.0, True), (1.2, 1.0, False), (0.5, 1.0, False), (0.0, 0.5, False)):
         for n in (50_000, 300_000):
             assert go_far(shuffled(n, width, run, window, seed=n)) == expected
-    assert not go_far(shuffled(5000, width, 0.0, 1.0))  # the whole list fits into a cache
+    assert not go_far(shuffled((1 << LEAVING) // width, width, 0.0, 1.0))  # the whole list stays in the nearest cache
 
 
-def test_fewer_far_links_are_enough_in_a_list_that_is_too_long_for_the_second_cache() -> None:
-    for n, least in ((SHORT_WAITS // 8 - 1, 0.375), (SHORT_WAITS // 8, 0.125)):
-        for share in (0.05, 0.2, 0.3, 0.5):
-            near = np.minimum(np.arange(1, n + 1), n - 1)
+@pytest.mark.parametrize("doublings", [LEAVING, BEYOND])
+def test_fewer_far_links_are_enough_in_a_list_that_is_too_long_for_the_second_cache(doublings: int) -> None:
+    for n, least in ((SHORT_WAITS // 8 - 1, 0.25), (SHORT_WAITS // 8, 0.125 if doublings == BEYOND else 0.25)):
+        for share in (0.0, 0.05, 0.18, 0.4, 0.7):
+            near, reach = np.minimum(np.arange(1, n + 1), n - 1), (1 << doublings) // 8
             far = np.random.default_rng(1).random(n) < share
-            assert go_far(np.where(far, (near + n // 2) % n, near)) == (share > least), (n, share)
+            assert go_far(np.where(far, (near + reach) % n, near)) == (share > least), (n, share)
 
 
 @pytest.mark.parametrize("n", [60_000, 1_000_000])
@@ -262,6 +265,8 @@ def test_without_models_lists_whose_links_stay_near_are_walked_serially(
         return rank_here(nodes, from_tail)
 
     monkeypatch.setattr(list_library, "rankings", rankings.__wrapped__)
+    monkeypatch.setattr(functions, "GLANCED", 0)
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: False)
     monkeypatch.setattr(functions, "rank_here", here)
     monkeypatch.setattr(functions, "rank_fast", fast)
     for run in (0.0, 1.2):
@@ -279,12 +284,13 @@ def test_a_glance_decides_how_short_lists_are_ranked(models: bool, monkeypatch: 
         ways.append(name)
         return rank_here(nodes, more[-1])
 
-    def walked(nodes: Any, sign: int, ranks: Any) -> bool:
-        ways.append("serial, at once")
-        return bool(find_head_and_walk(nodes, sign, ranks))
+    def at_once(name: str, rank: Any, *arguments: Any) -> bool:
+        ways.append(name)
+        return bool(rank(*arguments))
 
     library = rankings.__wrapped__(2)
-    monkeypatch.setattr(functions, "find_head_and_walk", walked)
+    for name in ("find_head_and_walk", "rank_at_once"):
+        monkeypatch.setattr(functions, name, partial(at_once, name, getattr(functions, name)))
     monkeypatch.setattr(list_library, "rankings", lambda streams: library)
     monkeypatch.setattr(functions, "rank_here", partial(ranked, "serial"))
     monkeypatch.setattr(functions, "rank_fast", partial(ranked, "fast"))
@@ -292,52 +298,68 @@ def test_a_glance_decides_how_short_lists_are_ranked(models: bool, monkeypatch: 
         modelled(library, {"serial": {"n": 1e-9}, "fast, 1 stream": {"n": 2e-9}})
         library.worth = 100
     shortest = functions.WORTH_SUBLISTS
-    for n, run, way in (
-        (shortest - 1, 0.0, "serial, at once"),
-        (shortest, 1.2, "serial"),
-        (30_000, 0.0, "fast"),
-        (functions.GLANCED - 1, 1.2, "serial"),
-        (functions.GLANCED - 1, 0.0, "fast"),
+    for n, run, way, strided_way in (
+        (shortest - 1, 0.0, "find_head_and_walk", "serial"),
+        (shortest, 1.2, "rank_at_once", "serial"),
+        (30_000, 0.0, "rank_at_once", "fast"),
+        (functions.GLANCED - 1, 1.2, "rank_at_once", "serial"),
+        (functions.GLANCED - 1, 0.0, "rank_at_once", "fast"),
     ):
-        ways.clear()
         nodes = shuffled(n, 8, run, 1.0)
-        np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes, False))
-        assert ways == [way], (n, run)
-
-
-@pytest.mark.parametrize("cpus", [2, 3])
-def test_on_two_cpus_long_lists_are_walked_if_no_link_goes_far(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The models are not asked, because that takes as long as "fast" could save."""
-    ran = on_two_streams(
-        monkeypatch, {"serial": {"n": 2e-9}, "fast, 1 stream": {"n": 1e-9}, "fast, 2 streams": {"n": 3e-9}}
-    )
-    monkeypatch.setattr(functions, "_has_two_cpus", lambda: cpus <= 2)
-    monkeypatch.setattr(functions, "GLANCED", 1000)
-    monkeypatch.setattr(functions, "NEARBY_BYTES", 1_600_000)
-    monkeypatch.setattr(functions, "WORTH_FAST", 400_000)
-    list_library.rankings(2).correct = False
-    for n, window, walked in (  # links go 8 bytes, or up to some 3.5 kilobytes
-        (199_999, 0.0, True),
-        (199_999, 0.5, True),
-        (200_000, 0.0, True),
-        (200_000, 0.5, False),
-        (399_999, 0.0, True),
-        (400_000, 0.0, False),
-    ):
-        ran.clear()
-        nodes = shuffled(n, 8, 0.0 if window else 1.2, window or 1.0)
-        np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes))
-        assert ran == ["fast, 1 stream"] * (cpus > 2 or not walked), (n, window)
+        for successor, expected in ((nodes, way), (np.stack([nodes, nodes], axis=1)[:, 0], strided_way)):
+            ways.clear()
+            np.testing.assert_array_equal(rank_list(successor), rank_here(nodes, False))
+            assert ways == [expected], (n, run)
 
 
 @pytest.mark.parametrize("width", [4, 8])
-def test_one_far_link_in_eight_shows_that_a_list_does_not_stay_near(width: int) -> None:
-    runs = shuffled(300_000, width, 1 / math.log(300_000, 8), 1.0)  # of eight nodes each
-    assert not stay_near(runs, BEYOND)
-    for near in (shuffled(300_000, width, 1.2, 1.0), shuffled(300_000, width, 0.0, 0.5)):
-        assert stay_near(near, BEYOND)
-    assert stay_near(shuffled(300_000, width, 1.2, 1.0), NEAR)
-    assert not stay_near(shuffled(300_000, width, 0.0, 0.5), NEAR)
+@pytest.mark.parametrize("window", [0.0, 0.5, 1.0])
+def test_a_list_is_ranked_in_one_call_wherever_its_links_go(window: float, width: int) -> None:
+    for n in (1000, 1001, 12_345, 80_000):
+        nodes = shuffled(n, width, 0.0, window, seed=n)
+        for sign in (1, -1):
+            ranks = np.empty_like(nodes)
+            assert rank_at_once(nodes, sign, ranks)
+            np.testing.assert_array_equal(ranks, rank_here(nodes, sign < 0))
+        joined = nodes.copy()
+        joined[ranks == 0] = np.flatnonzero(ranks == n // 2)[0]  # the tail, which now leads to the middle: a cycle
+        assert not rank_at_once(joined, 1, ranks)
+
+
+def test_far_links_are_followed_in_sublists_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the compiled function, its Python is called, to see what it calls."""
+    ways = list[str]()
+    for name in ("find_head_and_walk", "rank_alone"):
+        monkeypatch.setattr(list_at_once, name, lambda *_, name=name: not ways.append(name))
+    for window, way in ((0.5, "find_head_and_walk"), (1.0, "rank_alone")):
+        nodes = shuffled(50_000, 4, 0.0, window)
+        ways.clear()
+        assert rank_at_once.__wrapped__(nodes, 1, np.empty_like(nodes))
+        assert ways == [way]
+
+
+@pytest.mark.parametrize("cpus", [2, 3])
+def test_on_two_cpus_far_links_are_followed_on_one_stream_up_to_a_longer_list(
+    cpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The models are not asked, because two streams would take longer."""
+    ran = on_two_streams(
+        monkeypatch, {"serial": {"n": 2e-9}, "fast, 1 stream": {"n": 2e-9}, "fast, 2 streams": {"n": 1e-9}}
+    )
+
+    def fast(nodes: Any, streams: int, from_tail: bool) -> Any:
+        ran.append(f"{streams} at once")
+        return rank_here(nodes, from_tail)
+
+    monkeypatch.setattr(functions, "rank_fast", fast)
+    monkeypatch.setattr(functions, "_has_two_cpus", lambda: cpus <= 2)
+    monkeypatch.setattr(functions, "WORTH_STREAMS", 90_000)
+    list_library.rankings(2).correct = False
+    for n, window, at_once in ((89_999, 1.0, True), (89_999, 0.5, False), (90_000, 1.0, False)):
+        ran.clear()
+        nodes = shuffled(n, 8, 0.0, window)
+        np.testing.assert_array_equal(rank_list(nodes), rank_here(nodes))
+        assert ran == ["1 at once" if at_once and cpus <= 2 else "fast, 2 streams"], (n, window)
 
 
 def test_predictions_for_lists_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

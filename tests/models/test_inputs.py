@@ -10,7 +10,7 @@ from support.sampled import examples
 
 from smp.errors import ModelError
 from smp.models.fit.expressions import RESERVED
-from smp.models.fit.inputs import COUNT, Input, drawn, nest, parsed
+from smp.models.fit.inputs import COUNT, Input, drawn, nest, parsed, scattered
 from smp.models.fit.specification import Specification, expressions_of
 
 
@@ -124,6 +124,28 @@ def test_the_nested_loops_run_through_all_combinations() -> None:
     assert rows[:3] == [(10, 1, 8), (10, 1, 64), (10, 2, 8)]
     some = drawn(inputs, np.random.default_rng(0), 5)
     assert {name: len(values) for name, values in some.items()} == {"n": 5, "p": 5, "width": 5}
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(count=st.integers(1, 40), seed=st.integers(0, 1000))
+def test_scattered_points_are_different_combinations_in_the_order_of_the_nest(count: int, seed: int) -> None:
+    inputs = parsed({"n": "10, 20, 30", "p": "1, 2", "width": "8, 16, 32, 64"})
+    points = scattered(inputs, np.random.default_rng(seed), count)
+    rows, whole = list(zip(*points.values(), strict=True)), list(zip(*nest(inputs).values(), strict=True))
+    assert list(points) == ["n", "p", "width"]
+    assert len(rows) == min(count, 24)
+    assert rows == [row for row in whole if row in set(rows)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scattered_points_leave_out_no_range(seed: int) -> None:
+    """A sixth of the sizes, three orders out of seven and half of the windows: about 4 of 115 points have all three."""
+    inputs = parsed({"n": "1e2..8e6 x 30", "run": "linear 0..6 x 7", "window": "linear 0..3 x 4"})
+    points = scattered(inputs, np.random.default_rng(seed), 115)
+    assert np.sum((points["n"] > 1.2e6) & (points["run"] < 3) & (points["window"] >= 2)) >= 2
+    for each in inputs:
+        often = [np.sum(points[each.name] == value) for value in each.grid]
+        assert np.abs(np.array(often) - 115 / len(each.grid)).max() <= 3
 
 
 def test_a_model_without_inputs_is_refused() -> None:

@@ -30,7 +30,7 @@ from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
 """Numbers of nodes of the measured lists; on longer ones, the serial loop would take most of a calibration."""
-LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.2 x 5 real"}
+LISTS = {"width": "4, 8", "run": "linear -0.4..0.8 x 7 real", "window": "linear 0.4..1.3 x 4 real"}
 """Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 FARTHEST = 27
 """Largest distance of links that the models know, in doublings of a byte."""

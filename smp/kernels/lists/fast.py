@@ -38,7 +38,7 @@ from smp._runtime.program.processor import share
 from smp.errors import InvalidList
 
 from ..in_process import side_by_side
-from .lists import BLOCK, Nodes, describe, head_from, survey_block
+from .lists import Nodes, describe, head_from, tally
 
 CURSORS = 64
 NODES_A_SUBLIST, MOST_SUBLISTS = 1000, 1 << 13
@@ -67,12 +67,16 @@ def rank_bits(words: Any) -> int:
 
 @local
 def copy_surveyed(successor: Nodes, words: Words, start: int, n: int, found: Numbers) -> None:
-    """Copy the successors of the nodes from ``start`` on, and add to ``found`` the results of `lists.survey`."""
-    for first in range(0, len(successor), BLOCK):
-        block, copy = successor[first : first + BLOCK], words[first : first + BLOCK]
-        for i in range(len(block)):
-            copy[i] = block[i]
-        survey_block(block, start + first, n, found)
+    """Copy the successors of the nodes from ``start`` on, and note in ``found`` the results of `lists.survey`.
+
+    One loop does both, so that it computes while the next nodes come from memory.
+    """
+    total = strays = tails = np.int64(0)
+    for i in range(len(successor)):
+        y = np.int64(successor[i])
+        words[i] = y
+        total, strays, tails = tally(start + i, y, n, total, strays, tails)
+    found[0], found[1], found[2] = total, strays, tails
 
 
 @local
@@ -181,7 +185,10 @@ def begin(links: Numbers, first: int, firsts: Words) -> int:
 
 @local
 def finish(words: Words, ranks: Nodes, firsts: Words, last: int) -> None:
-    """Turn words into ranks, counted down from ``last`` unless that is negative."""
+    """Turn words into ranks, counted down from ``last`` unless that is negative.
+
+    The words may lie in the memory of the ranks: in the same places, or narrow ones in the second half.
+    """
     shift = rank_bits(words)
     within, numbers = (1 << shift) - 1, (1 << (8 * words.itemsize - 1 - shift)) - 1
     for i in range(len(words)):
@@ -257,8 +264,8 @@ def rank_fast(
 
     Notes
     -----
-    Each word of the work copy is read once in random order, and three times in memory order.  If the work copy has the
-    dtype of the result, it becomes the result; for int64 successors it takes half as much memory in addition.
+    Each word of the work copy is read once in random order, and three times in memory order.  The work copy lies in the
+    memory of the result, but for int64 successors on several streams: there it takes half as much in addition.
     """
     if (sublists is not None and not 1 <= sublists <= MOST_SUBLISTS) or (cursors is not None and cursors < 1):
         raise ValueError(
@@ -269,8 +276,8 @@ def rank_fast(
     if n == 0:
         return np.empty_like(successor)
     pieces = min(n, sublists or min(max(1, n // NODES_A_SUBLIST), MOST_SUBLISTS))
-    words = np.empty(n, np.int32 if n <= LONGEST_NARROW else np.int64)
-    ranks, last = words if words.dtype == successor.dtype else np.empty(n, successor.dtype), n - 1 if from_tail else -1
+    ranks, last = np.empty(n, successor.dtype), n - 1 if from_tail else -1
+    words = _words(ranks, streams)
     if streams == 1:
         done = rank_alone(successor, words, ranks, last, seed, pieces, cursors or CURSORS)
     else:
@@ -278,6 +285,18 @@ def rank_fast(
     if not done:
         raise InvalidList(describe(successor))
     return ranks
+
+
+def _words(ranks: Nodes, streams: int) -> Words:
+    """Return the array of the words: the ranks themselves, their second half, or another one.
+
+    Narrow words in the second half of wide ranks are read before a rank is written over them, if one stream does both
+    in memory order.
+    """
+    n, width = len(ranks), 4 if len(ranks) <= LONGEST_NARROW else 8
+    if ranks.itemsize == width:
+        return ranks
+    return ranks.view(np.int32)[n:] if streams == 1 and width == 4 else np.empty(n, f"i{width}")
 
 
 def _rank_side_by_side(

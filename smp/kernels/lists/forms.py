@@ -18,8 +18,8 @@ from .lists import Nodes
 from .serial import rank_serial
 from .terms import MISSES_SHARED, ROUNDS, SIZES, WAITS
 
-WORTH_SUBLISTS = 20_000
-"""Number of nodes from which "auto" may be the fast form; the serial loop finds shorter lists in the nearest caches."""
+WORTH_SUBLISTS = 8_000
+"""Number of nodes from which "auto" may be the fast form; the serial loop finds shorter lists in the nearest cache."""
 GLANCED = 200_000
 """Number of nodes below which a glance decides, and no models are asked: that takes about as long as they may save."""
 WORTH_STREAMS, WORTH_FAST = 400_000, 1_000_000

@@ -30,17 +30,16 @@ from smp import GlobalArray, Machine
 from smp._runtime.program.processor import share
 
 from ..in_process import check_threads, opened, side_by_side, streams_for
+from .at_once import rank_at_once
 from .fast import rank_fast
 from .forms import FORMS, GLANCED, WORTH_FAST, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .sampling import BEYOND, NEAR, go_far, stay_near
+from .sampling import go_far
 from .scan import scan_ranked
 from .serial import find_head_and_walk, rank_here
 
 _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
-NEARBY_BYTES = 5 << 19
-"""Bytes of nodes below which links within 32 KiB are near on two CPUs; in longer lists those within a kilobyte are."""
 
 
 def rank_list(
@@ -64,17 +63,16 @@ def rank_list(
     algorithm : {"auto", "fast", "serial", "program", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", \
 "wyllie-streams", "reid-miller-streams"}
         "fast" and "serial" run in the calling process, on its own memory.  "fast" uses as many streams as the machine
-        has processors, but only one stream below 400,000 nodes.  "auto" is "serial" below 20,000 nodes, and below
-        1,000,000 if nearly all of 32 links stay within 32 KiB, or most of them in lists of less than 512 KiB.
-        Otherwise it is "fast".  "program" is "helman-jaja".  The other names are SPMD programs, which run on the
-        machine.
+        has processors, but only one stream below 400,000 nodes.  "auto" is "serial" below 8,000 nodes.  Below
+        1,000,000, it is also "serial" if few of 32 links go far: fewer than 8 of them 16 KiB, and in lists of 512 KiB
+        or more, fewer than 4 of them 32 KiB.  Otherwise it is "fast".  "program" is "helman-jaja".  The other names are
+        SPMD programs, which run on the machine.
 
         After ``python -m smp.microbench --calibrate``, models of this computer choose instead, from 200,000 nodes on.
         They go by the number of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted
         fastest of "serial", "fast" on one stream, and "fast" on all streams, if there are as many nodes as the
         calibration determines.  Asking the models takes 10 to 200 us, so with fewer nodes the rule above decides, and
-        "fast" has one stream.  On computers of one or two CPUs, "auto" is also "serial" below 1,000,000 nodes if all of
-        64 links stay within 1 KiB, or within 32 KiB below 2.5 MiB of nodes.
+        "fast" has one stream.  On computers of one or two CPUs, this also holds below 400,000 nodes if links go far.
         "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     threads : int, optional
         Number of streams of "fast": threads of the calling process, which share the list out.  "auto" may use fewer, if
@@ -99,8 +97,8 @@ def rank_list(
 
     Notes
     -----
-    Memory in addition to the successors: the ranks, and for int64 half as much again.  A list that is not contiguous is
-    copied.  An SPMD program takes two to four times the memory of the successors.
+    Memory in addition to the successors: the ranks, and for int64 on several streams half as much again.  A list that
+    is not contiguous is copied.  An SPMD program takes two to four times the memory of the successors.
 
     Examples
     --------
@@ -118,13 +116,14 @@ def rank_list(
         and type(successor) is np.ndarray
         and successor.ndim == 1
         and successor.dtype in _NATIVE
-        and (n := len(successor)) < WORTH_SUBLISTS
+        and (n := len(successor)) < GLANCED
         and successor.flags.carray
     ):  # at once, because further calls take as long as a hundred nodes
         if threads is not None:
             check_threads(threads, 'algorithm="auto"', True)
         at_once = np.empty(n, successor.dtype)
-        if find_head_and_walk(successor, -1 if from_tail else 1, at_once):
+        rank = find_head_and_walk if n < WORTH_SUBLISTS else rank_at_once
+        if rank(successor, -1 if from_tail else 1, at_once):
             return at_once
     nodes = _checked(successor)
     if _runs_here(algorithm, len(nodes), threads):
@@ -225,8 +224,8 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
     if algorithm == "auto" and n >= WORTH_SUBLISTS:
         if n < GLANCED:
             return rank_fast(nodes, 1, from_tail) if go_far(nodes) else rank_here(nodes, from_tail)
-        if n < WORTH_FAST and _has_two_cpus() and stay_near(nodes, BEYOND if nodes.nbytes < NEARBY_BYTES else NEAR):
-            return rank_here(nodes, from_tail)  # "fast" on two streams is slower
+        if n < WORTH_STREAMS and _has_two_cpus() and go_far(nodes):
+            return rank_fast(nodes, 1, from_tail)  # two streams take longer, as they wait for one another's caches
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
         if library.models and n >= library.worth:

@@ -23,8 +23,6 @@ from smp.errors import InvalidList
 from ..costs import longest_block
 
 Nodes = NDArray[Any]  # int32 or int64
-BLOCK = 1024
-"""Number of nodes that are surveyed at a time."""
 
 
 def random_list(n: int, seed: int = 0, dtype: DTypeLike = np.int32) -> Nodes:
@@ -64,24 +62,10 @@ def check_arrays(successor: GlobalArray, ranks: GlobalArray) -> None:
 
 
 @inline
-def survey_block(successor: Nodes, start: int, n: int, found: NDArray[np.int64]) -> None:
-    """Add to ``found`` the results of `survey` for a short block: the successors of the nodes from ``start`` on.
-
-    The first loop counts the tails but does not subtract them, so that the compiler can vectorise it.
-    """
-    total = strays = tails = np.int64(0)
-    for i in range(len(successor)):
-        y = np.int64(successor[i])
-        total += y
-        strays += np.int64(np.uint64(y) >= np.uint64(n))
-        tails += np.int64(y == start + i)
-    if tails > 0:
-        for i in range(len(successor)):
-            if successor[i] == start + i:
-                total -= start + i
-    found[0] += total
-    found[1] += strays
-    found[2] += tails
+def tally(node: int, y: Any, n: int, total: Any, strays: Any, tails: Any) -> tuple[Any, Any, Any]:
+    """Add the successor y of a node to the results of `survey`, without a branch, so that a loop can be vectorised."""
+    tail = np.int64(y == node)
+    return total + (y & (tail - 1)), strays + np.int64(np.uint64(y) >= np.uint64(n)), tails + tail
 
 
 @local
@@ -96,9 +80,10 @@ def survey(successor: Nodes, start: int, stop: int, found: NDArray[np.int64]) ->
 @local
 def survey_part(part: Nodes, start: int, n: int, found: NDArray[np.int64]) -> int:
     """Do the same, given only the successors of these nodes, of a list of n nodes."""
-    found[:] = 0
-    for first in range(0, len(part), BLOCK):
-        survey_block(part[first : min(first + BLOCK, len(part))], start + first, n, found)
+    total = strays = tails = np.int64(0)
+    for i in range(len(part)):
+        total, strays, tails = tally(start + i, np.int64(part[i]), n, total, strays, tails)
+    found[0], found[1], found[2] = total, strays, tails
     return len(part)
 
 

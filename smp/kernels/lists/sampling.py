@@ -20,8 +20,9 @@ NEAR = 10
 """Doublings of a byte from which a link is far: 1 KiB."""
 FEWEST, MOST, NODES_A_SAMPLE = 64, 512, 2048
 """Links in a sample: at least 64, at most 512, and between these one for every 2048 nodes."""
-GLANCE, BEYOND, SHORT_WAITS = 32, 15, 1 << 19
-"""Links of a glance, the doublings of a byte from which they leave the nearest cache, and bytes of the next one."""
+GLANCE, LEAVING, BEYOND, SHORT_WAITS = 32, 14, 15, 1 << 19
+"""Links of a glance, the doublings of a byte from which they often and always leave the nearest cache, and bytes of the
+next one."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # golden section of 2^64: its multiples lie evenly and fit no stride
 _MUCH = 1e200  # a product of jumps up to this can take one more; a logarithm takes longer than looking at a link
 
@@ -43,22 +44,17 @@ def far_jumps(successor: Nodes, samples: int, near: int) -> tuple[int, float]:
     return far, doublings + np.log2(product)
 
 
+@local
 def go_far(successor: Nodes) -> bool:
     """Return True if enough of a few links leave the nearest cache that following them one by one is slow.
 
-    An eighth is enough, and three eighths in a list that fits into most second-level caches, where a wait is short.
-    Takes about a microsecond, and more if the list is in no cache.
+    A quarter that go 16 KiB are enough, as many as if the nodes were shuffled within 32 KiB.  In a list that does not
+    fit into most second-level caches, where a wait is longer, so is an eighth that go 32 KiB.
     """
-    far, _ = far_jumps(successor, GLANCE, (1 << BEYOND) // successor.itemsize)
-    return bool(8 * far >= (3 if successor.nbytes < SHORT_WAITS else 1) * GLANCE)
-
-
-def stay_near(successor: Nodes, doublings: int) -> bool:
-    """Return True if all of `FEWEST` links go less far than ``doublings`` of a byte.
-
-    If one link in thirty goes farther, this is seen in 9 of 10 lists.
-    """
-    return bool(far_jumps(successor, FEWEST, (1 << doublings) // successor.itemsize)[0] == 0)
+    width, octets = successor.itemsize, len(successor) * successor.itemsize
+    if 4 * far_jumps(successor, GLANCE, (1 << LEAVING) // width)[0] >= GLANCE:
+        return True
+    return octets >= SHORT_WAITS and 8 * far_jumps(successor, GLANCE, (1 << BEYOND) // width)[0] >= GLANCE
 
 
 def locality(successor: Nodes) -> tuple[float, float]:

@@ -159,6 +159,24 @@ def nest(inputs: Sequence[Input]) -> dict[str, Values]:
     return {given.name: rows[:, k] for k, given in enumerate(inputs)}
 
 
+def scattered(inputs: Sequence[Input], rng: np.random.Generator, count: int) -> dict[str, Values]:
+    """Return ``count`` of the combinations of the inputs' grids, at random but evenly spread; all if there are no more.
+
+    Every value of an input comes about equally often, and so does every range of values of several.  If combinations
+    were drawn one by one, a whole range could be left out, and a model would have to guess there.
+
+    Source: Halton, Algorithm 247: radical-inverse quasi-random point sequence, Communications of the ACM 7, 1964.
+    """
+    from scipy.stats import qmc  # it takes half a second to import, and only a calibration needs it
+
+    sizes = [len(given.grid) for given in inputs]
+    count, points, found = min(count, math.prod(sizes)), qmc.Halton(len(sizes), seed=rng), dict[tuple[int, ...], None]()
+    while len(found) < count:
+        found |= dict.fromkeys(map(tuple, np.floor(points.random(count) * sizes).astype(int).tolist()))
+    rows = sorted(list(found)[:count])  # in the order of the nest
+    return {given.name: np.array(given.grid)[[row[k] for row in rows]] for k, given in enumerate(inputs)}
+
+
 def drawn(inputs: Sequence[Input], rng: np.random.Generator, count: int) -> dict[str, Values]:
     """Return random points: for each input, ``count`` values."""
     return {given.name: given.draw(rng, count) for given in inputs}

@@ -48,7 +48,7 @@ class Specification:
     keywords : sequence of str, optional
         Parameters: inputs that go to the task as keyword arguments, and not to ``setup``.
     points : int, optional
-        Number of points of the loop nest that are chosen at random, if the nest has more.
+        Number of points of the loop nest that are chosen at random, but evenly spread, if the nest has more.
     loops : mapping of name to text, optional
         The loop nest, if it runs over other values than the inputs: the values from which ``setup`` makes the data. The
         keywords must be among them.
