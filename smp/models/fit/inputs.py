@@ -170,7 +170,9 @@ def scattered(inputs: Sequence[Input], rng: np.random.Generator, count: int) -> 
     from scipy.stats import qmc  # it takes half a second to import, and only a calibration needs it
 
     sizes = [len(given.grid) for given in inputs]
-    count, points, found = min(count, math.prod(sizes)), qmc.Halton(len(sizes), seed=rng), dict[tuple[int, ...], None]()
+    if count >= math.prod(sizes):
+        return nest(inputs)
+    points, found = qmc.Halton(len(sizes), seed=rng), dict[tuple[int, ...], None]()
     while len(found) < count:
         found |= dict.fromkeys(map(tuple, np.floor(points.random(count) * sizes).astype(int).tolist()))
     rows = sorted(list(found)[:count])  # in the order of the nest
