@@ -64,9 +64,9 @@ def rank_list(
 "wyllie-streams", "reid-miller-streams"}
         "fast" and "serial" run in the calling process, on its own memory.  "fast" uses as many streams as the machine
         has processors, but only one stream below 400,000 nodes.  "auto" is "serial" below 8,000 nodes.  Below
-        1,000,000, it is also "serial" if few of 32 links go far: fewer than 8 of them 16 KiB, and in lists of 512 KiB
-        or more, fewer than 4 of them 32 KiB.  Otherwise it is "fast".  "program" is "helman-jaja".  The other names are
-        SPMD programs, which run on the machine.
+        1,000,000, it is also "serial" if few of 32 links go far: if fewer than 8 go 16 KiB and, in lists of 512 KiB or
+        more, fewer than 4 go 32 KiB.  Otherwise it is "fast".  "program" is "helman-jaja".  The other names are SPMD
+        programs, which run on the machine.
 
         After ``python -m smp.microbench --calibrate``, models of this computer choose instead, from 200,000 nodes on.
         They go by the number of nodes and by a sample of how the list lies in memory.  "auto" is then the predicted
@@ -225,7 +225,9 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
         if n < GLANCED:
             return rank_fast(nodes, 1, from_tail) if go_far(nodes) else rank_here(nodes, from_tail)
         if n < WORTH_STREAMS and _has_two_cpus() and go_far(nodes):
-            return rank_fast(nodes, 1, from_tail)  # two streams take longer, as they wait for one another's caches
+            return rank_fast(
+                nodes, 1, from_tail
+            )  # two streams mostly take longer, as they wait for one another's caches
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
         if library.models and n >= library.worth:
