@@ -225,9 +225,8 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
         if n < GLANCED:
             return rank_fast(nodes, 1, from_tail) if go_far(nodes) else rank_here(nodes, from_tail)
         if n < WORTH_STREAMS and _has_two_cpus() and go_far(nodes):
-            return rank_fast(
-                nodes, 1, from_tail
-            )  # two streams mostly take longer, as they wait for one another's caches
+            # two streams mostly take longer, as they wait for one another's caches
+            return rank_fast(nodes, 1, from_tail)
         libraries = _libraries()
         library = libraries.rankings(threads or streams_for(machine))
         if library.models and n >= library.worth:
