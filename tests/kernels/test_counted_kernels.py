@@ -19,7 +19,7 @@ from smp.kernels.lists import at_once, fast, helman_jaja, lists, reid_miller, sa
 from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
 from smp.kernels.sorting import sampling as key_sampling
-from smp.kernels.sorting.by_vectors import blocks
+from smp.kernels.sorting.by_vectors import blocks, sharing
 from smp.kernels.sorting.orders import packed, values
 
 ALEWIFE = smp.machines.load("alewife")
@@ -77,6 +77,9 @@ def cases() -> Iterator[Case]:
     yield blocks.split_into, (images.copy(), images.copy(), 0, N, np.uint64(1 << 31))
     yield blocks.exchange, (images.copy(), 0, N // 2, N // 2)
     yield blocks.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
+    left, alone = np.empty((4, 2), np.int64), sharing.words_for([(0, N)], 1)
+    yield sharing.sort_shared, (images.copy(), alone, 400, 200, 0, left)
+    yield sharing.split_for_others, (images, images.copy(), sharing.words_for([], 1, splitting=1))
     yield key_sampling._estimate, (np.sort(images), 1e6, np.empty(5))
     yield key_sampling._fewness, (100.0,)
     yield key_sampling._look, (images, np.sort(rng.random(256)), np.empty(256, np.uint64))

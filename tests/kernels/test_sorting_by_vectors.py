@@ -33,12 +33,11 @@ def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> No
     """Let arrays of some thousand keys be split as long ones are, and two streams split them together or not."""
     patch.setattr(vectors, "split_for_streams", lambda: by_numpy)
     patch.setattr(vectors, "numpy_sorts_parts", lambda dtype: by_numpy)
-    for name, octets in (("CHUNK_BYTES", 1 << 12), ("TOGETHER_BYTES", 1 << 12), ("WORTH_BYTES", 1 << 13)):
-        patch.setattr(in_place, name, octets)
+    octets = {"CHUNK_BYTES": 1 << 12, "LAST_BYTES": 1 << 11, "WORTH_SHARING": 1 << 12, "NUMPY_BYTES": 1 << 14}
     worth = 0 if together else 1 << 30
-    patch.setattr(in_place, "WORTH_BYTES_OF_TWO", worth)
-    for name, octets in (("PART_BYTES", 1 << 12), ("LAST_BYTES", 1 << 11), ("INTO_ANOTHER", worth), ("LONG_BYTES", 0)):
-        patch.setattr(in_place, name, {32: octets, 64: octets})
+    for name, value in {**octets, "WORTH_BYTES": 1 << 13, "WORTH_BYTES_OF_TWO": worth}.items():
+        patch.setattr(in_place, name, value)
+    patch.setattr(in_place, "INTO_ANOTHER", {32: worth, 64: worth})
 
 
 SHAPES = {
@@ -229,54 +228,22 @@ def test_short_parts_with_nan_are_given_back_complete(dtype: Any, share: float) 
         assert same(found, np.sort(keys))
 
 
+@pytest.mark.parametrize(("name", "calls"), [("sort_shared", 1), ("sort_shared", 2), ("split_for_others", 1)])
 def test_the_failure_of_one_stream_leaves_no_other_one_waiting(
-    with_vectors: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(in_place, "CHUNK_BYTES", 1 << 12)
-    calls = itertools.count()
-
-    def failing(*args: Any) -> int:
-        if next(calls) == 5:
-            raise MemoryError("made up")
-        return sort_part(*args)
-
-    monkeypatch.setattr(in_place, "sort_part", failing)
-    with pytest.raises(MemoryError, match="made up"):
-        sort_in_place(np.random.default_rng(0).random(50_000), 3)
-
-
-@pytest.mark.parametrize("calls", [1, 2, 6])
-def test_the_failure_of_a_split_leaves_no_stream_waiting_either(
-    calls: int, with_vectors: None, monkeypatch: pytest.MonkeyPatch
+    name: str, calls: int, with_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_parts(monkeypatch, by_numpy=True, together=False)
-    left = itertools.count(1)
+    left, function = itertools.count(1), getattr(in_place, name)
 
-    def failing(*args: Any) -> int:
+    def failing(*args: Any) -> Any:
         if next(left) == calls:
             raise MemoryError("made up")
-        return int(split_block(*args))
+        return function(*args)
 
-    monkeypatch.setattr(in_place, "split_block", failing)
+    monkeypatch.setattr(in_place, name, failing)
+    keys = np.random.default_rng(0).random(50_000)
     with pytest.raises(MemoryError, match="made up"):
-        sort_in_place(np.random.default_rng(0).random(50_000), 2)
-
-
-def test_a_part_is_split_for_a_stream_that_would_find_none(with_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Halves would be short enough for NumPy; but the stream that takes the last part gives some of it away."""
-    small_parts(monkeypatch, by_numpy=True, together=False)
-    for octets, name in ((1 << 30, "PART_BYTES"), (1 << 14, "LAST_BYTES")):
-        monkeypatch.setattr(in_place, name, {32: octets, 64: octets})
-    parts = list[int]()
-    monkeypatch.setattr(
-        in_place, "sort_alone", lambda keys, low, high: (parts.append(high - low), keys[low:high].sort())
-    )
-    keys = np.random.default_rng(0).random(1 << 16)
-    sort_in_place(keys, 2)
-    assert (keys[1:] >= keys[:-1]).all()
-    assert sum(parts) == len(keys)
-    assert len(parts) > 3
-    assert min(parts) > (1 << 14) // 8 // 3, "the shortest parts are halves of parts that were not short"
+        sort_in_place(np.empty_like(keys), 2, source=keys)
 
 
 @needs_vectors
@@ -406,7 +373,7 @@ LONGER = at_once._longer(9)
 def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_it_pays(
     way: str, split: list[int], asked: int, splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    n, rng = fast.worth_moving(True) // 8, np.random.default_rng(1)
+    n, rng, short = fast.worth_moving(True) // 8, np.random.default_rng(1), fast.worth_a_glance(False) // 8
     keys = {
         "many": rng.random(n),
         "narrow integers": rng.integers(0, 10_000, n),
@@ -415,9 +382,9 @@ def test_keys_are_split_or_left_to_numpy_at_once_where_a_few_of_them_show_that_i
         "in order": np.arange(1.0 * n),
         "few": rng.integers(0, 9, n) / 2,
         "few of a longer array": rng.integers(0, 9, LONGER * n) / 2,
-        "short and nearly in order": np.append(np.arange(300.0), np.arange(n / 2)),
-        "short, narrow and nearly in order": np.append(np.arange(300), np.sort(rng.integers(0, 8000, n // 2))),
-        "short and in order": np.arange(n / 2),
+        "short and nearly in order": np.append(np.arange(300.0), np.arange(1.0 * short)),
+        "short, narrow and nearly in order": np.append(np.arange(300), np.sort(rng.integers(0, 8000, short))),
+        "short and in order": np.arange(1.0 * short),
     }[way]
     monkeypatch.setattr(at_once, "streams_for", lambda machine: 2)
     taken, others = noted(monkeypatch, "sort_by_vectors"), functions._sort
@@ -458,10 +425,10 @@ def test_keys_of_few_values_are_split_at_once_if_they_are_enough_for_several_str
 @pytest.mark.parametrize(
     ("seen", "by_width"),
     [
-        *((seen, {32: 11, 64: 32}) for seen in (1, 4)),
+        *((seen, {32: 11, 64: 40}) for seen in (1, 4)),
         *((seen, {32: 4, 64: 12}) for seen in (5, 31)),
-        *((seen, {32: 3, 64: 6}) for seen in (32, 51)),
-        *((seen, {32: 2, 64: 3}) for seen in (52, 60)),
+        *((seen, {32: 3, 64: 7}) for seen in (32, 51)),
+        *((seen, {32: 2, 64: 4}) for seen in (52, 60)),
         *((seen, {32: 1, 64: 1}) for seen in (61, 64)),
     ],
 )
@@ -471,7 +438,7 @@ def test_the_fewer_keys_differ_the_longer_are_the_arrays_that_two_streams_split(
 ) -> None:
     longer = by_width[width]
     monkeypatch.setattr(vectors, "width", lambda: width)
-    monkeypatch.setattr(at_once, "different", lambda keys: seen)
+    monkeypatch.setattr(at_once, "different_unless_running", lambda keys: seen)
     keys = np.random.default_rng(1).random(longer * fast.worth_moving(True) // 8)
     assert same(sort(keys[1:]), np.sort(keys[1:]))
     assert split == []
@@ -709,12 +676,12 @@ def test_each_cpu_splits_and_sorts_the_keys_that_it_is_good_at(
 def test_numpy_sorts_parts_of_repeated_integers(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
     small_parts(monkeypatch, True, True)
     monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
-    alone, function = list[int](), in_place.sort_alone
-    monkeypatch.setattr(in_place, "sort_alone", lambda *args: alone.append(1) or function(*args))
+    left, function = list[int](), in_place.sort_shared
+    monkeypatch.setattr(in_place, "sort_shared", lambda *args: left.append(function(*args)) or left[-1])
     keys = drawn(np.dtype(np.int64), 30_000)
     if distinct:
         keys %= distinct
     expected = np.sort(keys)
     sort_in_place(keys, 2)
     assert same(keys, expected)
-    assert bool(alone) != bool(distinct)
+    assert any(left) == bool(distinct)

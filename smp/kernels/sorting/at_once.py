@@ -51,14 +51,16 @@ from .sampling import (
     KEYS_THAT_REPEAT,
     NARROW,
     different,
+    different_unless_running,
     first_differ,
     first_way,
     glance,
 )
 
-DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [32, 12, 6, 3, 1]}
+DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [40, 12, 7, 4, 1]}
 """Limits of the number of different keys among 64, and for each class between them the length from which several
-streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059, 0061 and 0063."""
+streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059, 0061 and 0065.
+"""
 
 
 class Limits(NamedTuple):
@@ -171,11 +173,17 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
         return _count_short(keys, out, int(octets // limits.counter))
     if limits.beat_numpy:
         return _sort_short(keys, out) if octets <= CHUNK_BYTES else None
-    differ, seen, streams = first_differ(keys), KEYS_THAT_REPEAT, 0
-    if not limits.splits or octets >= limits.long:
-        seen = different(keys)
-    elif 0 < differ <= FIRST:
-        seen = differ if differ < FEW_OF_FIRST else KEYS_THAT_REPEAT - 1
+    streams = 0
+    if limits.splits and octets >= limits.long and is_plain(keys):
+        differ = seen = different_unless_running(keys)  # one call instead of several
+        if not seen:
+            return None
+    else:
+        differ, seen = first_differ(keys), KEYS_THAT_REPEAT
+        if not limits.splits or octets >= limits.long:
+            seen = different(keys)
+        elif 0 < differ <= FIRST:
+            seen = differ if differ < FEW_OF_FIRST else KEYS_THAT_REPEAT - 1
     few = seen < FEW_DIFFERENT
     if not few and _seem_near(keys) and is_plain(keys):
         if len(keys) >= 2 * KEYS_TO_COUNT:

@@ -29,9 +29,9 @@ from .sampling import FEW_DIFFERENT, KEYS_THAT_REPEAT, Variety, entropy, look, r
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_SPLITTING, MOST_SPLITTING = 1 << 19, 4
-"""Bytes of keys from which "auto" lets several streams split them with vectors, and most streams that do so; see
-decisions 0044 to 0046 and 0063."""
+WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 17}, 4
+"""Bytes of keys from which "auto" lets several streams split them with vectors, by the bytes of a vector, and most
+streams that do so; see decisions 0044 to 0046, 0063 and 0065."""
 WORTH_ALONE = {4: 1 << 17, 8: 3 << 16}
 """Bytes of keys from which "auto" lets one stream sort with vectors where NumPy takes little longer, by the bytes of a
 key; see decisions 0055 and 0061."""
@@ -153,7 +153,7 @@ def worth_alone(keys: Keys) -> bool:
 
 def worth_moving(splits: bool) -> int:
     """Return the bytes of keys from which "auto" moves them into parts, or lets vectors split them."""
-    return WORTH_SPLITTING if splits else WORTH_HALVING
+    return WORTH_SPLITTING[vectors.width()] if splits else WORTH_HALVING
 
 
 def worth_a_glance(by_vectors: bool) -> int:

@@ -52,18 +52,17 @@ from .vectors import (
 AHEAD_BYTES = 2048
 """Bytes between a group that is chosen and the one that is prefetched, if the keys are not in a core's cache."""
 _LINE_BYTES = 64
-_GROUP = GROUP_BYTES // 4  # of the shortest keys
+KEPT = GROUP_BYTES  # keys that `split` keeps elsewhere: four groups of the shortest ones
 Pivot = tuple[Any, bool, bool]
 Numbers = NDArray[np.int64]
 
 
 @inline
-def pivot_of(keys: Keys, low: int, high: int, some: Keys) -> Pivot:
-    """Return the median of some keys between two places, and whether it is the smallest and the largest of them.
+def pivot_of(keys: Keys, low: int, high: int, some: Keys, count: int) -> Pivot:
+    """Return the median of ``count`` keys between two places, and whether it is the smallest and the largest of them.
 
-    It is NaN if half of them are.
+    It is NaN if half of them are.  ``some`` receives these keys, in order.
     """
-    count = 9 if high - low < 1024 else len(some)
     step = (high - low) // count
     for i in range(count):
         some[i] = keys[low + step // 2 + i * step]
@@ -147,7 +146,7 @@ def split_into(source: Keys, keys: Keys, low: int, high: int, pivot: Any) -> int
 
 
 @inline
-def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: int) -> tuple[int, int]:
+def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: int, ahead: int) -> tuple[int, int]:
     """Split a part; return the end of its first half and the place of the second.  What is between them is sorted."""
     key, smallest, largest = pivot
     if smallest and largest and alike(keys, low, high, key):
@@ -156,7 +155,7 @@ def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: in
     under_first = largest and under != key
     start, stop, by, middle = low, high, under if under_first else key, low
     for again in range(2):
-        place = split(keys, start, stop, by, kept, 0)
+        place = split(keys, start, stop, by, kept, ahead)
         if again:
             return (middle, place) if under_first else (place, middle)
         middle = place
@@ -180,7 +179,7 @@ def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: in
 )
 def split_block(keys: Keys, low: int, high: int, pivot: Any) -> int:
     """Split a block by a pivot; see `split`."""
-    return split(keys, low, high, pivot, np.empty(4 * _GROUP, keys.dtype), AHEAD_BYTES // keys.itemsize)
+    return split(keys, low, high, pivot, np.empty(KEPT, keys.dtype), AHEAD_BYTES // keys.itemsize)
 
 
 @local(name="sorting.exchange", terms={"key": "count"}, cost="(2 * load + 2 * store + int) * count")
@@ -212,7 +211,7 @@ def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
     """
     few, half = MOST_VECTORS * lanes_of(keys), SHORT_BYTES // keys.itemsize
     buffer = np.empty(2 * half + MOST_SPLIT, keys.dtype)
-    kept, some = np.empty(4 * _GROUP, keys.dtype), np.empty(31, keys.dtype)
+    kept, some = np.empty(KEPT, keys.dtype), np.empty(31, keys.dtype)
     ranges = np.empty((96, 3), np.int64)  # the longer half waits, so there are fewer of them than bits in a length
     tries, length = 10, high - low
     while length > 0:
@@ -226,7 +225,7 @@ def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
         short = b - a <= half
         if short and sort_short(keys, a, b, tries, buffer, within):
             continue
-        pivot = pivot_of(keys, a, b, some)
+        pivot = pivot_of(keys, a, b, some, 9 if b - a < 1024 else len(some))
         if short or tries == 0 or pivot[0] != pivot[0]:
             if count == len(left):  # all of it, then
                 left[0, 0], left[0, 1] = low, high
@@ -234,7 +233,7 @@ def sort_part(keys: Keys, low: int, high: int, left: Numbers) -> int:
             left[count, 0], left[count, 1] = a, b
             count += 1
             continue
-        end, start = split_off(keys, a, b, pivot, kept, few)
+        end, start = split_off(keys, a, b, pivot, kept, few, 0)
         longer = np.int64(end - a < b - start)  # 1 if that is the second one
         for k in range(2):
             second = longer == k  # the longer one first

@@ -5,12 +5,9 @@
     │ low    │ high   │ low     │ high   │
     │ low             │ high             │    keys on the wrong side change places
     │ 0               │ 1                │    the same with half of the streams, until each part has one stream
-      then every stream takes a part, splits it, puts one half back, and so on; a part that fits a core's cache it
-      sorts alone
+      then the streams share the parts, see ``sharing``
 
-Two streams do without the steps in which they split together, unless there are many keys: one of them splits all keys,
-and the other one has been started by then.  Near the end, when no part is left for the next free stream, shorter parts
-are split as well, so that both streams finish at about the same time.
+Streams do without the steps in which they split together, unless there are many keys.
 
 No memory is needed beyond a dozen vectors and 32 KiB for each stream.  A key is read and written once for each
 halving, until the part fits the cache.
@@ -23,7 +20,6 @@ Source: Tsigas and Zhang, A simple, fast parallel implementation of quicksort, f
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -35,19 +31,19 @@ from smp._runtime.program.processor import share
 from ...in_process import side_by_side
 from ..keys import Keys
 from ..parts import is_plain
-from ..sampling import KEYS_THAT_REPEAT, vary
 from . import vectors
 from .blocks import exchange, sort_part, split_block, split_into
+from .sharing import leave_no_more, sort_shared, split_for_others, words_for
 from .vectors import before
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a part that one stream sorts alone, in its core's cache."""
-PART_BYTES = {32: 1 << 21, 64: 1 << 23}
-"""The same on CPUs of `split_for_streams`, by the bytes of a vector."""
-LAST_BYTES, LONG_BYTES = {32: 1 << 17, 64: 1 << 20}, {32: 0, 64: 1 << 24}
-"""The same if no other part is left for the next free stream, and bytes of all keys from which that counts."""
-TOGETHER_BYTES = 1 << 18
-"""Bytes from which a part is split for several streams on these CPUs."""
+LAST_BYTES = 1 << 16
+"""The same if no part waits for the next free stream, so that all streams end at about the same time."""
+NUMPY_BYTES = 1 << 22
+"""Bytes of a part of few values that is left to NumPy."""
+WORTH_SHARING = 1 << 17
+"""Bytes from which several streams share the keys."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
 WORTH_BYTES_OF_TWO, INTO_ANOTHER = 1 << 24, {32: 1 << 24, 64: WORTH_BYTES}
@@ -55,8 +51,6 @@ WORTH_BYTES_OF_TWO, INTO_ANOTHER = 1 << 24, {32: 1 << 24, 64: WORTH_BYTES}
 vector."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 Range = tuple[int, int]
-Part = tuple[int, int, Callable[[], int] | None]
-"""Ends of a part, and what splits it and returns where its second half begins; None if its own median splits it."""
 Call = Callable[[], object]
 
 
@@ -91,25 +85,21 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
     source : ndarray of shape (n,), optional
         An array in other memory which has the keys, while ``keys`` has anything.  The first split also copies them.
     """
-    n = len(keys)
-    pivot = _pivot(keys if source is None else source, 0, n, streams, sample)
-    if source is not None and (pivot is None or not is_plain(source)):
+    n, given = len(keys), keys if source is None else source
+    shared = streams > 1 and keys.nbytes > WORTH_SHARING and is_plain(given)
+    together = shared and keys.nbytes >= _worth_together(streams, source)
+    pivot = _pivot(given, 0, n, sample) if together else None
+    if source is not None and (pivot is None if together else not shared):
         count = streams if keys.nbytes >= WORTH_BYTES else 1
         blocks = [share(n, k, count) for k in range(count)]
         side_by_side(*(partial(np.copyto, keys[block], source[block]) for block in blocks))
         source = None
-    if keys.nbytes <= _worth_sharing():
+    if not shared:
         sort_alone(keys, 0, n)
-        return
-    parts = _Parts(keys, streams)
-    together = WORTH_BYTES_OF_TWO if source is None else INTO_ANOTHER[vectors.width()]
-    if streams == 2 and pivot is not None and keys.nbytes < together:
-        split = split_block if source is None else partial(split_into, source)
-        parts.put((0, n, partial(split, keys, 0, n, pivot)))
+    elif together:
+        _share(keys, _split_together(keys, streams, pivot, source), streams)
     else:
-        for low, high in _split_together(keys, streams, pivot, source):
-            parts.put((low, high, None))
-    side_by_side(*[parts.sort] * streams)
+        _share(keys, [(0, n)], streams, source)
 
 
 def sort_alone(keys: Keys, low: int, high: int) -> None:
@@ -123,14 +113,35 @@ def sort_alone(keys: Keys, low: int, high: int) -> None:
             keys[a:b].sort()
 
 
-def _chunk() -> int:
-    """Return the most bytes of a part that one stream sorts alone."""
-    return PART_BYTES[vectors.width()] if vectors.split_for_streams() else CHUNK_BYTES
+def _worth_together(streams: int, source: Keys | None) -> int:
+    """Return the bytes of keys from which all streams split them together, before they share the parts."""
+    if streams > 2:
+        return WORTH_BYTES
+    return WORTH_BYTES_OF_TWO if source is None else INTO_ANOTHER[vectors.width()]
 
 
-def _worth_sharing() -> int:
-    """Return the most bytes of a part that is not split for several streams."""
-    return TOGETHER_BYTES if vectors.split_for_streams() else CHUNK_BYTES
+def _share(keys: Keys, parts: list[Range], streams: int, source: Keys | None = None) -> None:
+    """Sort parts of the keys; or if there is a source, the keys from there, which one stream splits into two parts."""
+    words = words_for(parts, streams) if source is None else words_for([], streams, splitting=1)
+    short, last = CHUNK_BYTES // keys.itemsize, LAST_BYTES // keys.itemsize
+    few = NUMPY_BYTES // keys.itemsize if vectors.split_for_streams() and vectors.width() == 64 else 0
+
+    def sort_parts() -> None:
+        left = np.empty((_MOST_LEFT, 2), np.int64)
+        while count := sort_shared(keys, words, short, last, few, left):
+            for low, high in left[:count].tolist():
+                keys[low:high].sort()
+
+    def split_first(source: Keys) -> None:
+        try:
+            split_for_others(source, keys, words)
+        except BaseException:
+            leave_no_more(words)
+            raise
+        sort_parts()
+
+    first = sort_parts if source is None else partial(split_first, source)
+    side_by_side(first, *[sort_parts] * (streams - 1))
 
 
 def _split_together(keys: Keys, streams: int, pivot: Any, source: Keys | None) -> list[Range]:
@@ -146,8 +157,7 @@ def _split_together(keys: Keys, streams: int, pivot: Any, source: Keys | None) -
             if pivot is None:
                 done.append((low, high))
             else:
-                crew = count if (high - low) * keys.itemsize >= WORTH_BYTES else 1
-                blocks = [share(high - low, k, crew) for k in range(crew)]
+                blocks = [share(high - low, k, count) for k in range(count)]
                 teams.append(_Team(low, high, pivot, count, [(low + b.start, low + b.stop) for b in blocks]))
         if not teams:
             break
@@ -160,7 +170,7 @@ def _split_together(keys: Keys, streams: int, pivot: Any, source: Keys | None) -
         if moves:
             side_by_side(*moves)
         halves = [part for team, each in zip(teams, found, strict=True) for part in team.halves(each)]
-        todo = [(*part, _pivot(keys, *part)) for part in halves]
+        todo = [(*part, _pivot_for(keys, *part)) for part in halves]
     return done
 
 
@@ -186,24 +196,24 @@ class _Team(NamedTuple):
         return [(low, middle, first), (middle, high, streams - first)]
 
 
-def _pivot(keys: Keys, low: int, high: int, streams: int, sample: Keys | None = None) -> Any:
-    """Return a pivot for some keys that several streams sort; None if one stream does, or the median is NaN."""
-    if streams == 1 or (high - low) * keys.itemsize <= _worth_sharing():
+def _pivot_for(keys: Keys, low: int, high: int, streams: int) -> Any:
+    """Return a pivot for keys that several streams split together; None if there are too few, or the median is NaN."""
+    many = streams > 1 and (high - low) * keys.itemsize >= WORTH_BYTES
+    return _pivot(keys, low, high) if many else None
+
+
+def _pivot(keys: Keys, low: int, high: int, sample: Keys | None = None) -> Any:
+    """Return the median of a sample, by default of 255 to 1024 keys; None if it is NaN.
+
+    If it is the largest of them, it is the number before it.
+    """
+    if sample is None:
+        count = min(max((high - low) >> 11, 255), 1024)
+        sample = np.sort(keys[low : high : (high - low) // count])
+    middle = sample[len(sample) // 2]
+    if middle != middle:
         return None
-    pivot = _median(keys, low, high) if sample is None else _middle(sample)
-    return pivot if pivot == pivot else None
-
-
-def _median(keys: Keys, low: int, high: int) -> Any:
-    """Return the median of 255 to 1024 keys, or the number before it if it is the largest of them."""
-    count = min(max((high - low) >> 11, 255), 1024)
-    return _middle(np.sort(keys[low : high : (high - low) // count]))
-
-
-def _middle(some: Keys) -> Any:
-    """Return the median of some keys in ascending order, or the number before it if it is the largest of them."""
-    middle = some[len(some) // 2]
-    return before(middle) if middle == some[-1] else middle
+    return before(middle) if middle == sample[-1] else middle
 
 
 def _exchanges(keys: Keys, team: _Team, ends: list[int]) -> list[Call]:
@@ -220,70 +230,3 @@ def _exchanges(keys: Keys, team: _Team, ends: list[int]) -> list[Call]:
         high += [(a + count, b)] * (a + count < b)
         low += [(c + count, d)] * (c + count < d)
     return calls
-
-
-class _Parts:
-    """Parts that are still to be sorted, from which every stream takes one and to which it may add others."""
-
-    def __init__(self, keys: Keys, streams: int) -> None:
-        self._keys = keys
-        wide = vectors.width()
-        self._split_last = streams > 1 and vectors.split_for_streams() and keys.nbytes >= LONG_BYTES[wide]
-        self._looks = streams > 1 and wide == 64 and vectors.sort_parts(keys.dtype)
-        self._todo: list[Part] = []
-        self._splitting = 0  # streams that may still add a part
-        self._changed = threading.Condition()
-
-    def put(self, part: Part) -> None:
-        with self._changed:
-            self._todo.append(part)
-            self._changed.notify()
-
-    def sort(self) -> None:
-        """Sort parts until none is left; a stream that finds none waits only while another one splits its part."""
-        while part := self._next():
-            try:
-                low, high = self._short(part)
-            finally:
-                with self._changed:
-                    self._splitting -= 1
-                    if not self._splitting:
-                        self._changed.notify_all()
-            self._sort_alone(low, high)
-
-    def _sort_alone(self, low: int, high: int) -> None:
-        """Sort a part; with AVX-512 but for AMD's Zen 4, NumPy also sorts integers of which some of 64 are equal."""
-        part = self._keys[low:high]
-        if self._looks and not vary(part, KEYS_THAT_REPEAT):
-            part.sort()
-        else:
-            sort_alone(self._keys, low, high)
-
-    def _next(self) -> Part | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._todo or not self._splitting)
-            if not self._todo:
-                return None
-            self._splitting += 1
-            return self._todo.pop()
-
-    def _short(self, part: Part) -> Range:
-        """Split a part until it is short, put the others back, and return it."""
-        keys, (low, high, split) = self._keys, part
-        while split or (high - low) * keys.itemsize > self._most():
-            if split is None:
-                pivot = _median(keys, low, high)
-                if pivot != pivot:
-                    break
-                split = partial(split_block, keys, low, high, pivot)
-            middle, split = split(), None
-            if middle in (low, high):
-                break
-            self.put((middle, high, None))
-            high = middle
-        return low, high
-
-    def _most(self) -> int:
-        """Return the most bytes of a part that one stream sorts alone; fewer if it would be the last one."""
-        last = self._split_last and not self._todo  # without the lock: at worst, one split more or less
-        return LAST_BYTES[vectors.width()] if last else _chunk()
