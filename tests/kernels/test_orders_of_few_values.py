@@ -129,7 +129,7 @@ def test_keys_of_too_many_values_are_packed_without_another_look(
     for name in ("argsort_few", "argsort_fast"):
         function = getattr(at_once, name)
         monkeypatch.setattr(at_once, name, lambda *args, of=function, name=name: done.append(name) or of(*args))
-    rng, n = np.random.default_rng(1), fast.WORTH_TWO
+    rng, n = np.random.default_rng(1), fast.worth_two()
     few, often, varied = (rng.integers(0, values, n) << 20 for values in (4, 300, 1 << 40))
     skewed = np.where(np.arange(n) % 9 < 4, often[0], often)
     for keys, calls in (

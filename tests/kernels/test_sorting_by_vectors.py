@@ -35,9 +35,9 @@ def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> No
     patch.setattr(vectors, "numpy_sorts_parts", lambda dtype: by_numpy)
     octets = {"CHUNK_BYTES": 1 << 12, "LAST_BYTES": 1 << 11, "WORTH_SHARING": 1 << 12, "NUMPY_BYTES": 1 << 14}
     worth = 0 if together else 1 << 30
-    for name, value in {**octets, "WORTH_BYTES": 1 << 13, "WORTH_BYTES_OF_TWO": worth}.items():
+    of_two = {name: {32: worth, 64: worth} for name in ("WORTH_BYTES_OF_TWO", "INTO_ANOTHER")}
+    for name, value in {**octets, "WORTH_BYTES": 1 << 13, **of_two}.items():
         patch.setattr(in_place, name, value)
-    patch.setattr(in_place, "INTO_ANOTHER", {32: worth, 64: worth})
 
 
 SHAPES = {

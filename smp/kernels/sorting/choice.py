@@ -43,7 +43,7 @@ from .fast import (
     worth_moving,
 )
 from .keys import Keys
-from .orders.fast import MANY_BITS, WORTH_PARTING, WORTH_TWO, argsort_fast, worth_packing
+from .orders.fast import MANY_BITS, WORTH_PARTING, argsort_fast, worth_packing, worth_two
 from .parts import Numbers
 from .sampling import ALL_DIFFER, Figures, Look, Variety, figures, look, sample_of
 
@@ -284,8 +284,8 @@ def _argsort_library(kind: str, streams: int) -> Library:
     add("numpy", "numpy", 1, RANKS)
     add("packed alone", "packed", 1, PACKED)
     if streams > 1:
-        add("packed", "packed", streams, PACKED, f"n >= {WORTH_TWO}")
-    add("partition", "partition", streams, PARTS, f"n >= {WORTH_TWO} and bits >= 1")
+        add("packed", "packed", streams, PACKED, f"n >= {worth_two()}")
+    add("partition", "partition", streams, PARTS, f"n >= {worth_two()} and bits >= 1")
     return recalled(made)
 
 
@@ -346,4 +346,4 @@ def _rule_of_argsort(octets: int, streams: int, n: float, bits: float, *_: float
         return "numpy"
     if n >= WORTH_PARTING and bits < LEAST_BITS:
         return "partition"
-    return "packed" if streams > 1 and n >= WORTH_TWO else "packed alone"
+    return "packed" if streams > 1 and n >= worth_two() else "packed alone"

@@ -43,7 +43,7 @@ from .fast import (
 from .forms import FORMS
 from .keys import DTYPES, Keys
 from .orders.at_once import argsort_at_once
-from .orders.fast import MANY_BITS, SHORTEST_FEW, WORTH_TWO, argsort_fast, argsort_few, counts_few
+from .orders.fast import MANY_BITS, SHORTEST_FEW, argsort_fast, argsort_few, counts_few, worth_two
 from .orders.values import MOST_VALUES, argsort_values
 from .parts import is_plain
 from .programs import ProgramRequest, program_library
@@ -86,14 +86,15 @@ def sort(
         them, 16 KiB on AMD's Zen 4, or 20 KiB of int32 and uint32 on other CPUs with AVX-512.  Otherwise it is
         "vectors" on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a
         sample has few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition"
-        above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two, from 512 KiB on,
-        and from 2 to 11 times that on if some of 64 keys are equal, or 3 to 32 times that with AVX-512.  With AVX2
-        alone, one stream takes "vectors" for 128 KiB of keys of four bytes and 192 KiB of eight, or twice that of few
-        distinct ones; with AVX-512, for 192 KiB of integers of eight bytes, of which 64 all differ.  Each stream has at
-        least 1 MiB, but two share what these limits say, and 256 KiB on Zen 4.  Each counts at least 256K keys.
+        above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two: with AVX2 from
+        512 KiB on, and from 2 to 11 times that on if some of 64 keys are equal; with AVX-512 from 384 KiB on, and from
+        4 to 40 times that on.  With AVX2 alone, one stream takes "vectors" for 128 KiB of keys of four bytes and
+        192 KiB of eight, or twice that of few distinct ones; with AVX-512, for 192 KiB of integers of eight bytes, of
+        which 64 all differ.  Each stream has at least 1 MiB, but two share what these limits say, and 256 KiB on Zen 4.
+        Each counts at least 256K keys.
 
-        "vectors" sorts with vectors alone on AMD's Zen 4, and with AVX2.  On other CPUs with AVX-512, vectors split the
-        keys, and NumPy sorts parts of up to 8 MiB, unless they are integers of eight bytes of which 64 all differ.
+        "vectors" sorts with vectors alone on AMD's Zen 4, with AVX2, and on several streams.  On other CPUs with
+        AVX-512, NumPy sorts parts of up to 4 MiB of few values, and on one stream all keys but integers of eight bytes.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
@@ -186,9 +187,9 @@ def argsort(
         below 3072 and 7168, or below 2560 and 6144 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on if
         fewer than 57 of 64 keys differ, unless there turn out to be more than 256 values; each thread has at least
         32,768 keys then.  Keys that ascend or descend already have their order at once.  Others are "packed" below
-        65,536 keys and on one thread, and with AVX2 or AVX-512 on up to four, except on Zen 4.  Elsewhere, it chooses
-        by models, as `sort` does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a
-        sample has few distinct ones.
+        65,536 keys, or 49,152 with AVX-512, and on one thread, and with AVX2 or AVX-512 on up to four, except on Zen 4.
+        Elsewhere, it chooses by models, as `sort` does.  Without models, it is "packed", or "partition" if there are
+        2**18 keys or more and a sample has few distinct ones.
 
     Returns
     -------
@@ -299,7 +300,7 @@ def _sort(keys: Keys, out: Keys, threads: int | None, machine: Machine | None) -
 def _argsort(keys: Keys, threads: int | None, machine: Machine | None) -> NDArray[np.int64]:
     """Order keys with the form that the models choose, or else the rule; keys in order have theirs at once."""
     n, streams, asked, glance, few = len(keys), 1, None, None, False
-    if n >= WORTH_TWO:
+    if n >= worth_two():
         streams = threads or streams_for(machine)
         asked = models_of_order(keys, streams)
         if is_plain(keys) and (glance := variety(keys)) is not None:

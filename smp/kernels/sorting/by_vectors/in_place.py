@@ -46,9 +46,9 @@ WORTH_SHARING = 1 << 17
 """Bytes from which several streams share the keys."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
-WORTH_BYTES_OF_TWO, INTO_ANOTHER = 1 << 24, {32: 1 << 24, 64: WORTH_BYTES}
-"""Bytes from which two streams split all keys together; the same if the keys come from another array, by the bytes of a
-vector."""
+WORTH_BYTES_OF_TWO, INTO_ANOTHER = {32: 1 << 24, 64: 1 << 26}, {32: 1 << 24, 64: WORTH_BYTES}
+"""Bytes from which two streams split all keys together, and the same if the keys come from another array, by the bytes
+of a vector."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 Range = tuple[int, int]
 Call = Callable[[], object]
@@ -117,7 +117,7 @@ def _worth_together(streams: int, source: Keys | None) -> int:
     """Return the bytes of keys from which all streams split them together, before they share the parts."""
     if streams > 2:
         return WORTH_BYTES
-    return WORTH_BYTES_OF_TWO if source is None else INTO_ANOTHER[vectors.width()]
+    return (WORTH_BYTES_OF_TWO if source is None else INTO_ANOTHER)[vectors.width()]
 
 
 def _share(keys: Keys, parts: list[Range], streams: int, source: Keys | None = None) -> None:

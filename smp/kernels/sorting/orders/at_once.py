@@ -20,7 +20,7 @@ from ..fast import may_split
 from ..keys import Keys
 from ..parts import Numbers, is_plain
 from ..sampling import ALL_DIFFER, Variety, different_unless_running
-from .fast import FEW_TO_COUNT, WORTH_TWO, argsort_fast, argsort_few, counts_few, streams_by_rule, worth_packing
+from .fast import FEW_TO_COUNT, argsort_fast, argsort_few, counts_few, streams_by_rule, worth_packing, worth_two
 from .packed import argsort_packed
 
 
@@ -37,10 +37,11 @@ def argsort_at_once(keys: Keys, threads: int | None, machine: Machine | None) ->
     n, packs, counts = len(keys), len(keys) >= worth_packing(keys.itemsize), counts_few()
     if not ((packs or counts) and is_plain(keys) and (seen := different_unless_running(keys))):
         return None if packs else keys.argsort()
-    streams, few = threads or (streams_for(machine) if n >= WORTH_TWO else 1), seen < FEW_TO_COUNT
+    many, few = n >= worth_two(), seen < FEW_TO_COUNT
+    streams = threads or (streams_for(machine) if many else 1)
     if few and counts and (ordered := argsort_few(keys, streams)) is not None:
         return ordered
-    if n < WORTH_TWO:
+    if not many:
         return argsort_packed(keys, 1) if packs else keys.argsort()
     if few and not counts:
         return None

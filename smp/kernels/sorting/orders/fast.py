@@ -24,9 +24,9 @@ WORTH_PACKING = {4: 1280, 8: 1792}
 """Number of keys from which "auto" packs them, by the bytes of a key, on CPUs where vectors beat NumPy."""
 WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 2560, 8: 6144}}
 """The same on other CPUs, by the bytes of a vector and of a key."""
-WORTH_TWO, WORD = 1 << 16, 8
-"""Number of keys from which "auto" asks models or takes a second stream, and bytes of a word, of which three or more
-streams have at least `STREAM_BYTES` each."""
+WORTH_TWO, WORD = {32: 1 << 16, 64: 3 << 14}, 8
+"""Number of keys from which "auto" asks models or takes a second stream, by the bytes of a vector, and bytes of a word,
+of which three or more streams have at least `STREAM_BYTES` each; see decision 0065."""
 WORTH_PARTING, WORTH_ALL = 1 << 18, 1 << 18
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster, and number from
 which all streams take part in the light steps, in which one takes half a nanosecond for a key."""
@@ -92,7 +92,12 @@ def argsort_fast(
 
 def streams_by_rule(n: int, streams: int) -> int:
     """Return how many of the streams "auto" takes to pack n keys without models."""
-    return min(streams, max(1 + (n >= WORTH_TWO), WORD * n // STREAM_BYTES))
+    return min(streams, max(1 + (n >= worth_two()), WORD * n // STREAM_BYTES))
+
+
+def worth_two() -> int:
+    """Return the number of keys from which "auto" asks models or takes a second stream."""
+    return WORTH_TWO[vectors.width()]
 
 
 def light_streams(n: int, streams: int) -> int:
