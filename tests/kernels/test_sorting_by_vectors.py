@@ -247,6 +247,18 @@ def test_the_failure_of_one_stream_leaves_no_other_one_waiting(
 
 
 @needs_vectors
+@pytest.mark.parametrize("together", [False, True])
+def test_streams_share_keys_of_any_source(together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_parts(monkeypatch, by_numpy=True, together=together)
+    monkeypatch.setattr(in_place, "sort_alone", None)
+    keys = drawn(np.dtype(np.float64), 40_000)
+    for source in (keys[::2], keys[20_000:], keys[:20_000].astype(">f8")):
+        found = np.empty(20_000)
+        sort_in_place(found, 2, source=source)
+        assert same(found, np.sort(source).astype(float))
+
+
+@needs_vectors
 def test_no_memory_is_needed_in_place() -> None:
     import tracemalloc
 

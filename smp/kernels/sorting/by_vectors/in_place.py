@@ -85,11 +85,11 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
     source : ndarray of shape (n,), optional
         An array in other memory which has the keys, while ``keys`` has anything.  The first split also copies them.
     """
-    n, given = len(keys), keys if source is None else source
-    shared = streams > 1 and keys.nbytes > WORTH_SHARING and is_plain(given)
+    n, shared = len(keys), streams > 1 and keys.nbytes > WORTH_SHARING
     together = shared and keys.nbytes >= _worth_together(streams, source)
-    pivot = _pivot(given, 0, n, sample) if together else None
-    if source is not None and (pivot is None if together else not shared):
+    pivot = _pivot(keys if source is None else source, 0, n, sample) if together else None
+    splits = shared and (pivot is not None or not together)
+    if source is not None and not (splits and is_plain(source)):
         count = streams if keys.nbytes >= WORTH_BYTES else 1
         blocks = [share(n, k, count) for k in range(count)]
         side_by_side(*(partial(np.copyto, keys[block], source[block]) for block in blocks))
