@@ -18,14 +18,14 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "has_vectors", lambda: False)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
     monkeypatch.setattr(vectors, "split_for_streams", lambda: False)
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: False)
 
 
 @pytest.fixture
 def splitting(without_vectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sorting kernels choose as where several streams split keys with vectors, and NumPy sorts the parts."""
+    """The sorting kernels choose as where several streams split keys with vectors, and NumPy sorts on one."""
     monkeypatch.setattr(vectors, "split_for_streams", lambda: True)
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: True)
+    monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: True)
 
 
 @pytest.fixture
@@ -35,4 +35,4 @@ def with_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("the CPU has neither AVX-512 nor AVX2")
     monkeypatch.setattr(vectors, "beat_numpy", lambda: True)
     monkeypatch.setattr(vectors, "split_for_streams", lambda: False)
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: False)

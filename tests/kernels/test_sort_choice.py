@@ -647,20 +647,20 @@ def test_short_arrays_that_only_seem_narrow_are_sorted_by_numpy_at_once(
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("cpu", ["vectors beat NumPy", "vectors sort parts", "NumPy sorts parts", "no vectors"])
+@pytest.mark.parametrize("cpu", ["vectors beat NumPy", "vectors sort alone", "NumPy sorts alone", "no vectors"])
 def test_numpy_sorts_short_arrays_before_anything_else_is_looked_at(
     cpu: str, dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Integers in a narrow range are the exception; of the others, two are enough to see that they are not."""
     for name, on in {
         "beat_numpy": ["vectors beat NumPy"],
-        "split_for_streams": ["vectors sort parts", "NumPy sorts parts"],
-        "numpy_sorts_parts": ["NumPy sorts parts"],
+        "split_for_streams": ["vectors sort alone", "NumPy sorts alone"],
+        "numpy_sorts_alone": ["NumPy sorts alone"],
     }.items():
         monkeypatch.setattr(vectors, name, lambda *of_dtype, on=on: cpu in on)
     limits = at_once._limits()[dtype]
     most, most_apart, turning = (int(octets) for octets in (limits.most, limits.most_apart, limits.most_turning))
-    assert (turning > most_apart) == (cpu == "NumPy sorts parts")
+    assert (turning > most_apart) == (cpu == "NumPy sorts alone")
     counter, floats = fast_sorting.BYTES_A_COUNTER[vectors.width()], dtype.kind == "f"
     others = list[int]()
 

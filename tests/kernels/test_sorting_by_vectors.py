@@ -32,7 +32,7 @@ either_end = pytest.mark.parametrize("by_numpy", [False, True], ids=["network", 
 def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> None:
     """Let arrays of some thousand keys be split as long ones are, and two streams split them together or not."""
     patch.setattr(vectors, "split_for_streams", lambda: by_numpy)
-    patch.setattr(vectors, "numpy_sorts_parts", lambda dtype: by_numpy)
+    patch.setattr(vectors, "numpy_sorts_alone", lambda dtype: by_numpy)
     octets = {"CHUNK_BYTES": 1 << 12, "LAST_BYTES": 1 << 11, "WORTH_SHARING": 1 << 12, "NUMPY_BYTES": 1 << 14}
     worth = 0 if together else 1 << 30
     of_two = {name: {32: worth, 64: worth} for name in ("WORTH_BYTES_OF_TWO", "INTO_ANOTHER")}
@@ -461,13 +461,13 @@ def test_the_fewer_keys_differ_the_longer_are_the_arrays_that_two_streams_split(
 @needs_vectors
 @pytest.mark.parametrize(("numpys", "fewer"), [(False, 2), (False, math.inf), (True, 2)])
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_parts(
+def test_one_stream_takes_vectors_for_many_different_keys_unless_numpy_sorts_alone(
     dtype: Any, numpys: bool, fewer: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(fast.FEWER_ALONE, vectors.width(), fewer)
     monkeypatch.setitem(fast.DIFFERENT_ALONE, vectors.width(), 32)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: numpys)
+    monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: numpys)
     alone, function = list[int](), at_once.sort_alone
     monkeypatch.setattr(at_once, "sort_alone", lambda *args: alone.append(1) or function(*args))
     by_rule = noted(monkeypatch, "sort_by_vectors")
@@ -493,7 +493,7 @@ def test_equal_keys_among_the_first_ones_show_that_not_all_differ(
     """If vectors sort only keys that all differ, nothing else is asked then; it takes 10 us in cold caches."""
     for name, value in (("DIFFERENT_ALONE", least), ("FEWER_ALONE", math.inf)):
         monkeypatch.setitem(getattr(fast, name), vectors.width(), value)
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: False)
     asked = list[int]()
     monkeypatch.setattr(at_once, "worth_alone", lambda keys: bool(asked.append(len(keys))))
     n = fast.WORTH_ALONE[8] // 8
@@ -614,11 +614,11 @@ def test_libraries_of_cpus_whose_vectors_split_choose_them_by_rule(splitting: No
     assert "vectors" not in choice.sort_library(np.dtype(np.float64), 5).implementations
 
 
-def test_libraries_of_cpus_whose_vectors_sort_parts_choose_them_for_one_stream_too(
+def test_libraries_of_cpus_whose_vectors_sort_alone_choose_them_for_one_stream_too(
     splitting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There are no halves and parts where two streams may split keys with vectors, which takes less time."""
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: False)
     monkeypatch.setitem(fast.FEWER_ALONE, vectors.width(), 2)
     one, two, many = (choice.sort_library(np.dtype(np.float64), streams) for streams in (1, 2, 5))
     assert [*one.implementations] == ["numpy", "vectors alone"]
@@ -671,7 +671,7 @@ def test_vectors_replace_numpy_where_it_stores_lanes_slowly(
 def test_each_cpu_splits_and_sorts_the_keys_that_it_is_good_at(
     cpu: str, width: int, chosen: list[int], ours: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Intel's store chosen lanes of 32 bits; with AVX-512, vectors sort parts of 64-bit integers only."""
+    """Intel's store chosen lanes of 32 bits; with AVX-512, one stream sorts only 64-bit integers with vectors."""
     from llvmlite import binding
 
     monkeypatch.setattr(binding, "get_host_cpu_name", lambda: cpu)
@@ -679,15 +679,15 @@ def test_each_cpu_splits_and_sorts_the_keys_that_it_is_good_at(
         monkeypatch.setattr(vectors, name, function)
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
     assert [octets for octets in (4, 8) if vectors.store_chosen(octets)] == chosen
-    assert [dtype for dtype in DTYPES if vectors.sort_parts(dtype)] == [np.dtype(name) for name in ours]
+    assert [dtype for dtype in DTYPES if vectors.sort_alone(dtype)] == [np.dtype(name) for name in ours]
     assert vectors.most_split(8) == 8
 
 
 @pytest.mark.skipif(vectors.width() != 64 or not vectors.has_vectors(), reason="the CPU has no AVX-512")
 @pytest.mark.parametrize("distinct", [0, 100])
-def test_numpy_sorts_parts_of_repeated_integers(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_sorts_alone_of_repeated_integers(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
     small_parts(monkeypatch, True, True)
-    monkeypatch.setattr(vectors, "numpy_sorts_parts", lambda dtype: False)
+    monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: False)
     left, function = list[int](), in_place.sort_shared
     monkeypatch.setattr(in_place, "sort_shared", lambda *args: left.append(function(*args)) or left[-1])
     keys = drawn(np.dtype(np.int64), 30_000)

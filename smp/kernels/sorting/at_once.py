@@ -74,7 +74,7 @@ class Limits(NamedTuple):
     counter : float
         Bytes of keys for each integer in a range that is not wide; for floats, no range is narrow.
     beat_numpy, splits : bool
-        Whether vectors beat NumPy, and whether they split keys for it; see `vectors`.
+        Whether vectors beat NumPy, and otherwise whether several streams split keys with them; see `vectors`.
     long, looked_at : int
         Bytes of keys that several streams share, if these all differ, and of those that may be in order.
     alone, repeated_alone : float
@@ -118,7 +118,7 @@ def _limits() -> dict[np.dtype[Any], Limits]:
     limits, wide = {}, vectors.width()
     beat_numpy, splits = vectors.beat_numpy(), vectors.split_for_streams()
     for dtype in DTYPES:
-        alone = WORTH_ALONE[dtype.itemsize] if vectors.sort_parts(dtype) else math.inf
+        alone = WORTH_ALONE[dtype.itemsize] if vectors.sort_alone(dtype) else math.inf
         most: float = LEAST
         if beat_numpy:
             most = WORTH_VECTORS

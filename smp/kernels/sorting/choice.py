@@ -152,7 +152,7 @@ class Request:
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
     """Return the library of sort for keys of a type, with the models that are stored for it, if there are any."""
-    return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams), vectors.sort_parts(dtype))
+    return _sort_library(_kind(dtype), streams, vectors.beat_numpy(), may_split(streams), vectors.sort_alone(dtype))
 
 
 def models_are_asked(keys: Keys, inside: bool, streams: int) -> bool:

@@ -144,7 +144,7 @@ def _pay_alone(keys: Keys) -> bool:
 
 def worth_alone(keys: Keys) -> bool:
     """Return True for keys that one stream should sort with vectors, on CPUs where NumPy takes little longer."""
-    if not vectors.sort_parts(keys.dtype) or not is_plain(keys):
+    if not vectors.sort_alone(keys.dtype) or not is_plain(keys):
         return False
     wide = vectors.width()
     worth = keys.nbytes / WORTH_ALONE[keys.itemsize]

@@ -104,7 +104,7 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
 
 def sort_alone(keys: Keys, low: int, high: int) -> None:
     """Sort the keys between two places, on one stream."""
-    if vectors.numpy_sorts_parts(keys.dtype):
+    if vectors.numpy_sorts_alone(keys.dtype):
         keys[low:high].sort()
         return
     left = np.empty((_MOST_LEFT, 2), np.int64)

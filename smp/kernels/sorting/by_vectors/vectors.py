@@ -166,17 +166,17 @@ def split_for_streams() -> bool:
     return has_vectors() and not beat_numpy()
 
 
-def numpy_sorts_parts(dtype: np.dtype[Any]) -> bool:
-    """Return True if NumPy sorts the parts of such keys that vectors have split: with AVX-512, but for AMD's Zen 4.
+def numpy_sorts_alone(dtype: np.dtype[Any]) -> bool:
+    """Return True if NumPy sorts such keys on one stream: with AVX-512, but for AMD's Zen 4.
 
     Integers of 64 bits are the exception: NumPy takes up to a quarter longer for them than vectors do.
     """
     return split_for_streams() and width() == 64 and not (dtype.kind in "iu" and dtype.itemsize == 8)
 
 
-def sort_parts(dtype: np.dtype[Any]) -> bool:
-    """Return True if vectors sort the parts that they have split, though NumPy takes little longer."""
-    return split_for_streams() and not numpy_sorts_parts(dtype)
+def sort_alone(dtype: np.dtype[Any]) -> bool:
+    """Return True if vectors may sort such keys on one stream, though NumPy takes little longer."""
+    return split_for_streams() and not numpy_sorts_alone(dtype)
 
 
 @functools.cache

@@ -27,7 +27,7 @@ WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 2560, 8: 6144}}
 WORTH_TWO, WORD = {32: 1 << 16, 64: 3 << 14}, 8
 """Number of keys from which "auto" asks models or takes a second stream, by the bytes of a vector, and bytes of a word,
 of which three or more streams have at least `STREAM_BYTES` each; see decision 0065."""
-WORTH_PARTING, WORTH_ALL = 1 << 18, 1 << 18
+WORTH_PARTING, WORTH_ALL = 1 << 18, 3 << 16
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster, and number from
 which all streams take part in the light steps, in which one takes half a nanosecond for a key."""
 FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 15

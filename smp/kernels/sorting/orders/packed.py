@@ -148,7 +148,7 @@ def _sort(words: Words, streams: int) -> None:
     if vectors.beat_numpy() or (may_split(streams) and words.nbytes >= worth_moving(True)):
         sort_by_vectors(words, words, streams)
     elif streams == 1:
-        if words.nbytes >= WORTH_ALONE[words.itemsize] and vectors.sort_parts(words.dtype):
+        if words.nbytes >= WORTH_ALONE[words.itemsize] and vectors.sort_alone(words.dtype):
             sort_alone(words, 0, len(words))
         else:
             words.sort()
