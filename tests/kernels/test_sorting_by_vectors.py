@@ -438,8 +438,8 @@ def test_keys_of_few_values_are_split_at_once_if_they_are_enough_for_several_str
     ("seen", "by_width"),
     [
         *((seen, {32: 11, 64: 40}) for seen in (1, 4)),
-        *((seen, {32: 4, 64: 12}) for seen in (5, 31)),
-        *((seen, {32: 3, 64: 7}) for seen in (32, 51)),
+        *((seen, {32: 4, 64: 14}) for seen in (5, 31)),
+        *((seen, {32: 3, 64: 8}) for seen in (32, 51)),
         *((seen, {32: 2, 64: 4}) for seen in (52, 60)),
         *((seen, {32: 1, 64: 1}) for seen in (61, 64)),
     ],

@@ -57,7 +57,7 @@ from .sampling import (
     glance,
 )
 
-DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [40, 12, 7, 4, 1]}
+DIFFERENT, SPLIT_FROM = [5, 32, 52, 61], {32: [11, 4, 3, 2, 1], 64: [40, 14, 8, 4, 1]}
 """Limits of the number of different keys among 64, and for each class between them the length from which several
 streams share such keys, over the length if all differ, by the bytes of a vector; see decisions 0059, 0061 and 0065.
 """

@@ -29,7 +29,7 @@ from .sampling import FEW_DIFFERENT, KEYS_THAT_REPEAT, Variety, entropy, look, r
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
-WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 3 << 17}, 4
+WORTH_SPLITTING, MOST_SPLITTING = {32: 1 << 19, 64: 5 << 16}, 4
 """Bytes of keys from which "auto" lets several streams split them with vectors, by the bytes of a vector, and most
 streams that do so; see decisions 0044 to 0046, 0063 and 0065."""
 WORTH_ALONE = {4: 1 << 17, 8: 3 << 16}
@@ -48,7 +48,7 @@ STREAM_BYTES = 1 << 20
 """Least bytes of keys for each stream: on 16 CPUs, 4 streams sorted 1e6 keys in less time than 16 (decision 0037)."""
 WORTH_TWO = CHUNK_BYTES
 """Bytes of keys from which "auto" takes a second stream for vectors."""
-FEWER_SPLITS, FEWER_FOR_STREAMS = 4, {32: 4, 64: 12}
+FEWER_SPLITS, FEWER_FOR_STREAMS = 4, {32: 4, 64: 14}
 """Time that vectors take for keys that all differ, over that for keys of few values; and the length from which they
 split keys of few values on several streams, over that for others, by the bytes of a vector."""
 FEW_BITS = 5

@@ -87,7 +87,7 @@ def sort(
         "vectors" on Zen 4, and "numpy" below 5.5 KiB.  On other CPUs, it is "numpy" below 3 MiB, on one CPU, and if a
         sample has few distinct keys or most of them in a few clusters; else it is "halves" below 16 MiB and "partition"
         above.  With AVX2 or AVX-512, and on up to four streams, it is "vectors" instead of these two: with AVX2 from
-        512 KiB on, and from 2 to 11 times that on if some of 64 keys are equal; with AVX-512 from 384 KiB on, and from
+        512 KiB on, and from 2 to 11 times that on if some of 64 keys are equal; with AVX-512 from 320 KiB on, and from
         4 to 40 times that on.  With AVX2 alone, one stream takes "vectors" for 128 KiB of keys of four bytes and
         192 KiB of eight, or twice that of few distinct ones; with AVX-512, for 192 KiB of integers of eight bytes, of
         which 64 all differ.  Each stream has at least 1 MiB, but two share what these limits say, and 256 KiB on Zen 4.
@@ -187,7 +187,7 @@ def argsort(
         below 3072 and 7168, or below 2560 and 6144 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on if
         fewer than 57 of 64 keys differ, unless there turn out to be more than 256 values; each thread has at least
         32,768 keys then.  Keys that ascend or descend already have their order at once.  Others are "packed" below
-        65,536 keys, or 49,152 with AVX-512, and on one thread, and with AVX2 or AVX-512 on up to four, except on Zen 4.
+        65,536 keys, or 40,960 with AVX-512, and on one thread, and with AVX2 or AVX-512 on up to four, except on Zen 4.
         Elsewhere, it chooses by models, as `sort` does.  Without models, it is "packed", or "partition" if there are
         2**18 keys or more and a sample has few distinct ones.
 

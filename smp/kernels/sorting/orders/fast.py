@@ -24,7 +24,7 @@ WORTH_PACKING = {4: 1280, 8: 1792}
 """Number of keys from which "auto" packs them, by the bytes of a key, on CPUs where vectors beat NumPy."""
 WORTH_PACKING_FOR_NUMPY = {32: {4: 3072, 8: 7168}, 64: {4: 2560, 8: 6144}}
 """The same on other CPUs, by the bytes of a vector and of a key."""
-WORTH_TWO, WORD = {32: 1 << 16, 64: 3 << 14}, 8
+WORTH_TWO, WORD = {32: 1 << 16, 64: 5 << 13}, 8
 """Number of keys from which "auto" asks models or takes a second stream, by the bytes of a vector, and bytes of a word,
 of which three or more streams have at least `STREAM_BYTES` each; see decision 0065."""
 WORTH_PARTING, WORTH_ALL = 1 << 18, 3 << 16
