@@ -16,7 +16,8 @@
                          how often a part was left, or no         it is another number
                          stream split any more
     ends[2k], [2k + 1]   the holder: ends of the part k          the holder
-    MOST                 none: number of parts that may wait     all
+    MOST                 no stream: number of parts that may     all
+                         wait
 
 The store that frees the lock is a release, and taking the lock is an acquire.  So the stream that takes a part sees the
 keys as the stream that left it has moved them.
@@ -52,7 +53,7 @@ SAMPLE = 127
 REPEATS = 4
 """Keys in such a sample that equal the one before, from which the keys have few values."""
 UNEVEN = 16
-"""If one of this many parts of the keys, or less, is on one side of the pivot, the other side is not split any more."""
+"""If at most one key in this many is on one side of the pivot, the other side is not split any more."""
 Words = NDArray[np.int64]
 
 
@@ -180,7 +181,7 @@ def sort_shared(keys: Keys, words: Words, short: int, last: int, few: int, left:
     int
         Number of these ranges, after which there may be more to do; 0 if no part is left.
     """
-    kept, some = np.empty(KEPT, keys.dtype), np.empty(SAMPLE, keys.dtype)  # first, because it may fail
+    kept, some = np.empty(KEPT, keys.dtype), np.empty(SAMPLE, keys.dtype)  # before a part is taken, as this may fail
     network, ahead = MOST_VECTORS * lanes_of(keys), AHEAD_BYTES // keys.itemsize
     count = min(SAMPLE, network)
     while True:
