@@ -1,5 +1,6 @@
 """Streams that share the parts of the keys: each part is taken once, under all schedules, and by real threads."""
 
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -142,7 +143,7 @@ def test_a_fault_in_the_protocol_is_found(
 @needs_vectors
 @pytest.mark.parametrize("pinned", [False, True])
 def test_more_threads_than_cpus_sort_all_keys(pinned: bool) -> None:
-    """Eight threads take tiny parts, each on any CPU or all on one."""
+    """Eight threads take tiny parts, on any CPU or all on one, until each has had some, which the system decides."""
     rng, cpu, together = np.random.default_rng(0), {min(os.sched_getaffinity(0))}, threading.Barrier(8)
     taken = [0] * 8
 
@@ -156,7 +157,7 @@ def test_more_threads_than_cpus_sort_all_keys(pinned: bool) -> None:
             for low, high in left[:count]:
                 keys[low:high].sort()
 
-    for _ in range(10):
+    for rounds in itertools.count(1):
         keys = rng.integers(0, 5000, 500_000)  # parts of few values are left to NumPy
         expected = np.append(np.sort(keys[:200_000]), np.sort(keys[200_000:]))
         words = words_for([(0, 200_000), (200_000, len(keys))], 8)
@@ -166,7 +167,31 @@ def test_more_threads_than_cpus_sort_all_keys(pinned: bool) -> None:
         for thread in threads:
             thread.join()
         np.testing.assert_array_equal(keys, expected)
-    assert min(taken) > 0, "each thread has had parts"
+        assert rounds < 500, f"a thread has had no part: {taken}"
+        if rounds >= 10 and min(taken) > 0:
+            break
+
+
+@pytest.mark.parametrize("last", [300, 4000])
+def test_a_part_is_split_for_a_stream_that_would_find_none(last: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All keys would be short enough; but a stream that takes the last part gives some of it away, if that is longer.
+
+    Of the compiled function, its Python is called, to see what it sorts.
+    """
+    keys, left, parts = np.random.default_rng(0).random(2000), np.empty((64, 2), np.int64), list[int]()
+    expected = np.sort(keys)
+
+    def sort_part(keys: Any, low: int, high: int, left: Any) -> int:
+        parts.append(high - low)
+        keys[low:high].sort()
+        return 0
+
+    monkeypatch.setattr(sharing, "sort_part", sort_part)
+    assert sharing.sort_shared.__wrapped__(keys, words_for([(0, len(keys))], 1), 4000, last, 0, left) == 0
+    np.testing.assert_array_equal(keys, expected)
+    assert sum(parts) == len(keys)
+    assert max(parts[-2:]) <= last
+    assert (len(parts) == 1) == (last >= len(keys))
 
 
 @needs_vectors

@@ -685,7 +685,7 @@ def test_each_cpu_splits_and_sorts_the_keys_that_it_is_good_at(
 
 @pytest.mark.skipif(vectors.width() != 64 or not vectors.has_vectors(), reason="the CPU has no AVX-512")
 @pytest.mark.parametrize("distinct", [0, 100])
-def test_numpy_sorts_alone_of_repeated_integers(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_sorts_parts_of_repeated_integers(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
     small_parts(monkeypatch, True, True)
     monkeypatch.setattr(vectors, "numpy_sorts_alone", lambda dtype: False)
     left, function = list[int](), in_place.sort_shared

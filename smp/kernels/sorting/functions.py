@@ -93,8 +93,8 @@ def sort(
         which 64 all differ.  Each stream has at least 1 MiB, but two share what these limits say, and 256 KiB on Zen 4.
         Each counts at least 256K keys.
 
-        "vectors" sorts with vectors alone on AMD's Zen 4, with AVX2, and on several streams.  On other CPUs with
-        AVX-512, NumPy sorts parts of up to 4 MiB of few values, and on one stream all keys but integers of eight bytes.
+        "vectors" sorts with vectors alone on AMD's Zen 4 and with AVX2.  On other CPUs with AVX-512, NumPy sorts parts
+        of up to 4 MiB that have few values, and on one stream all keys but integers of eight bytes.
 
         "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
         best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.

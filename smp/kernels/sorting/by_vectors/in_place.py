@@ -136,7 +136,7 @@ def _share(keys: Keys, parts: list[Range], streams: int, source: Keys | None = N
         try:
             split_for_others(source, keys, words)
         except BaseException:
-            leave_no_more(words)
+            leave_no_more(words)  # or the others would wait for its parts
             raise
         sort_parts()
 
