@@ -14,7 +14,7 @@ from support.sampled import examples
 import smp
 from smp._runtime.emulated.costs import Charges as VirtualCharges
 from smp.kernels.costs import recorded
-from smp.kernels.grids import functions
+from smp.kernels.grids import functions, layout_choice
 from smp.kernels.grids.blocked import IN_CACHE, WORTH_STREAMS, most_strips, relax_here
 from smp.kernels.grids.choice import DEEPEST, WORTH_CHOOSING, depth_for, even_depths, libraries, relaxations, way
 from smp.kernels.grids.extra_rows import Charges, best_extra, iteration_time
@@ -178,6 +178,30 @@ def test_program_takes_the_layout_that_the_models_choose(p: int, monkeypatch: py
             assert best_layout(grid.shape, "float64", 5, p) == how
             np.testing.assert_array_equal(relax(grid, iterations=5, layout="program", machine=machine), expected)
             assert {key: ran[-1].get(key) for key in how} == how
+
+
+def test_a_choice_of_a_layout_is_remembered_until_there_are_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = layouts("float64", 2)
+    use(library, {"horizontal": 1.0})
+    asked: list[tuple[float, ...]] = []
+    choose = library.choose
+    monkeypatch.setattr(library, "choose", lambda *inputs: (asked.append(inputs), choose(*inputs))[1])
+    first = best_layout((50, 60), "float64", 7, 2)
+    first["layout"] = "changed by the caller"
+    assert [best_layout((50, 60), "float64", 7, 2)["layout"] for _ in range(3)] == ["horizontal"] * 3
+    assert asked == [(50, 60, 7)]
+    assert best_layout((50, 61), "float64", 7, 2)["layout"] == "horizontal"
+    use(library, {"vertical": 1.0})
+    assert best_layout((50, 60), "float64", 7, 2)["layout"] == "vertical"
+    assert asked == [(50, 60, 7), (50, 61, 7), (50, 60, 7)]
+
+
+def test_no_more_choices_of_layouts_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout_choice, "MOST_KNOWN", 3)
+    layout_choice._known.clear()
+    for rows in range(10, 20):
+        assert best_layout((rows, 30), "float32", 9, 2)["layout"] == "uniprocessor"
+        assert len(layout_choice._known) <= 3
 
 
 @pytest.mark.parametrize(

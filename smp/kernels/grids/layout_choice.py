@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from smp import GlobalArray, Machine, host
 from smp._computer.limits import measuring_cpus
 from smp._runtime.machine import current_machine
+from smp.models.fit.model import Model
 from smp.selection.implementation import Implementation
 from smp.selection.kept import recalled
 from smp.selection.library import Library
@@ -30,8 +32,11 @@ from .terms import CELLS, GRIDS, memory, random_grid, sweep, times
 POINTS = 75
 SMALL = 20_000
 """Number of cells below which, by the rule, one processor is faster if there are more than two iterations."""
+MOST_KNOWN = 1024
+"""Choices that are remembered."""
 Layout = dict[str, Any]
 """Arguments ``layout`` and ``blocks`` of `relax_red_black`."""
+_known: dict[tuple[Any, ...], tuple[Mapping[str, Model], Layout]] = {}  # by the arguments of `best_layout`
 
 
 def best_layout(shape: tuple[int, ...], kind: str, iterations: int, p: int) -> Layout:
@@ -50,8 +55,24 @@ def best_layout(shape: tuple[int, ...], kind: str, iterations: int, p: int) -> L
     dict
         Arguments ``layout`` and ``blocks`` of `relax_red_black`, and ``extra_rows`` and ``extra_columns`` if the model
         predicts that the outermost blocks should have more of them.
+
+    Notes
+    -----
+    To ask the models takes about 100 us in cold caches, and the shortest runs of a program 1 ms.  So choices are
+    remembered until the library has other models.
     """
-    library = layouts(kind, p)
+    library, asked = layouts(kind, p), (shape, kind, iterations, p)
+    models, layout = _known.get(asked, ({}, {}))
+    if models is not library.models:
+        models = library.models
+        layout = _best_layout(library, shape, iterations, p)
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[asked] = models, layout
+    return layout.copy()
+
+
+def _best_layout(library: Library, shape: tuple[int, ...], iterations: int, p: int) -> Layout:
     name = library.choose(*shape, iterations)
     layout, model = sharings(p)[name], library.models.get(name)
     return layout if model is None else layout | extra_arguments(model.predict, shape, p, layout)
