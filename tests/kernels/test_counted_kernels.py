@@ -20,7 +20,7 @@ from smp.kernels.messages import mesh, ring
 from smp.kernels.sorting import by_messages, counting, distribution, halves, keys, parts
 from smp.kernels.sorting import sampling as key_sampling
 from smp.kernels.sorting.by_vectors import blocks, sharing
-from smp.kernels.sorting.orders import packed, values
+from smp.kernels.sorting.orders import packed, passes, values
 
 ALEWIFE = smp.machines.load("alewife")
 NOT_DECLARED = ALEWIFE.replace("loops", {})
@@ -92,7 +92,12 @@ def cases() -> Iterator[Case]:
     lowest, packing = images >> np.uint64(20), packed.Packing(*map(np.uint64, (0, 4, 10, 4)))
     words = np.sort(lowest >> np.uint64(4) << np.uint64(10) | np.arange(N, dtype=np.uint64))
     alike, ten, spare = keys.rule_of(np.dtype(np.uint64)), np.uint64(10), np.empty(64, np.uint64)
-    yield values.order_values, (images % np.uint64(99), alike, np.empty(N, np.int64))
+    yield values.order_values, (images % np.uint64(99), alike, 8, np.empty(N, np.int64))
+    few, nine = images % np.uint64(9), np.zeros(9, np.int64)
+    yield passes.count_few, (few, 9, np.empty(9, np.uint64), nine.copy())
+    ends = np.cumsum(np.bincount(few.astype(np.int64), minlength=9))
+    starts = np.concatenate([nine[:1], ends[:-1]])
+    yield passes.write_passes, (few, 0, np.arange(9, dtype=np.uint64), 9, starts, ends, np.empty(N, np.int64))
     numbers, found = np.empty(N, np.uint8), np.zeros((2, values.MOST_VALUES), np.uint64)
     counts = np.zeros((2, values.MOST_VALUES), np.int64)
     yield values.number, (images % np.uint64(99), numbers, found[0], counts[0])

@@ -13,6 +13,8 @@ from smp.kernels.sorting.by_vectors import vectors
 from smp.kernels.sorting.functions import argsort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import at_once, fast
+from smp.kernels.sorting.orders import values as by_values
+from smp.kernels.sorting.orders.passes import count_few, write_passes
 from smp.kernels.sorting.orders.values import MOST_VALUES, argsort_values
 from smp.kernels.sorting.sampling import ALL_DIFFER
 
@@ -53,6 +55,53 @@ def test_any_few_values_in_any_layout_are_ordered(data: st.DataObject) -> None:
     before, threads = keys.copy(), data.draw(st.sampled_from([1, 2, 3, 8]))
     assert_order(argsort(keys, algorithm="values", threads=threads), keys)
     np.testing.assert_array_equal(keys, before)
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_keys_of_very_few_values_are_ordered_by_passes(data: st.DataObject) -> None:
+    """Some values come late, and some rarely, so that no whole vector of their indices may be stored."""
+    dtype, n = data.draw(st.sampled_from(DTYPES)), data.draw(st.integers(1, 3000))
+    most = by_values.MOST_PASSES[vectors.width()][dtype.itemsize]
+    some = values_of(dtype, data.draw(st.integers(1, most)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+    keys = rng.choice(some[: data.draw(st.integers(1, len(some)))], n)
+    for value in some:
+        at = data.draw(st.integers(0, n - 1))
+        keys[at : at + data.draw(st.integers(0, 20))] = value
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(by_values, "write_order", None)
+        patched.setattr(by_values, "number", None)
+        assert_order(argsort(keys, algorithm="values", threads=data.draw(st.sampled_from([1, 2, 3, 8]))), keys)
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+@pytest.mark.parametrize("most", [1, 3, 8])
+def test_values_are_counted_as_they_come_until_there_are_too_many(kind: Any, most: int) -> None:
+    for n in (0, 1, 127, 128, 129, 1151, 1152, 5000):
+        bits = np.zeros(n, kind)
+        found, counts = np.empty(most, kind), np.full(most, -1)
+        for k in range(1, most):  # each comes once, the last one at the end
+            bits[k * n // most + n // most - 1 : k * n // most + n // most] = 7 * k
+        count = count_few(bits, most, found, counts)
+        expected = dict(zip(*np.unique(bits, return_counts=True), strict=True))
+        assert dict(zip(found[:count].tolist(), counts[:count].tolist(), strict=True)) == expected
+        if n >= 127:
+            bits[0] = 7 * most
+            assert count_few(bits, most, found, counts) == -1
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+def test_a_pass_writes_to_the_places_of_its_value_alone(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 7, 8, 9, 100, 1001):
+        for share in (0.0, 0.01, 0.3, 1.0):
+            bits = (rng.random(n) < share).astype(kind)
+            size = int(bits.sum())
+            order = np.full(size + 20, -1)
+            write_passes(bits, 500, np.ones(1, kind), 1, np.array([10]), np.array([10 + size]), order)
+            expected = [-1] * 10 + [500 + i for i in range(n) if bits[i]] + [-1] * 10
+            assert order.tolist() == expected
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

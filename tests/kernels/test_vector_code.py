@@ -20,10 +20,13 @@ from smp.kernels.sorting.by_vectors.vectors import (
     GROUP_BYTES,
     MOST_VECTORS,
     before,
+    count_equal,
+    lanes_of,
     sort_few,
     split_group,
     split_some,
     split_vector,
+    store_equal,
 )
 
 
@@ -50,6 +53,16 @@ def sort_some(keys: Keys, first: int, count: int) -> None:
 @smp.local
 def sort_from(source: Keys, at: int, keys: Keys, first: int, count: int) -> None:
     sort_few(source, at, keys, first, count)
+
+
+@smp.local
+def count_some(bits: Keys, at: int, value: Any) -> int:
+    return count_equal(bits, at, value)
+
+
+@smp.local
+def store_some(bits: Keys, at: int, value: Any, order: Keys, place: int, index: int) -> int:
+    return store_equal(bits, at, value, order, place, index)
 
 
 @smp.local
@@ -115,6 +128,31 @@ def test_vector_code_splits_some_keys_of_a_vector_and_changes_no_place_behind_th
             assert first == split_some(source, 3, count, defined, lanes, 4 * lanes, pivot)
             done = [*range(lanes), *range(lanes, lanes + first), *range(4 * lanes - count + first, 6 * lanes)]
             assert ours[done].tobytes() == defined[done].tobytes()
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+def test_vector_code_finds_the_keys_that_equal_a_value_in_any_set_of_lanes(kind: Any) -> None:
+    lanes = lanes_of(np.empty(0, np.int64))
+    for value in (kind(0), kind(np.iinfo(kind).max), kind(5)):
+        for chosen in range(1 << lanes):
+            bits = np.full(lanes + 6, value)  # also in the lanes before and behind
+            bits[3 : 3 + lanes] = [value if chosen >> lane & 1 else value ^ kind(1 << lane) for lane in range(lanes)]
+            ours, defined = np.full(3 * lanes, -1), np.full(3 * lanes, -1)
+            count = store_some(bits, 3, value, ours, lanes, 1 << 40)
+            assert count == store_equal(bits, 3, value, defined, lanes, 1 << 40) == chosen.bit_count()
+            np.testing.assert_array_equal(ours[: lanes + count], defined[: lanes + count])
+            assert (ours[2 * lanes :] == -1).all()
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+def test_vector_code_counts_the_keys_of_a_group_that_equal_a_value(kind: Any) -> None:
+    group, rng = GROUP_BYTES // np.dtype(kind).itemsize, np.random.default_rng(0)
+    for values in (1, 2, 9):
+        bits = rng.integers(np.iinfo(kind).max - values + 1, np.iinfo(kind).max, 3 * group, kind, endpoint=True)
+        for at in (0, 1, 2 * group):
+            for value in (bits[at], kind(np.iinfo(kind).max), kind(0)):
+                found = count_some(bits, at, value)
+                assert found == count_equal(bits, at, value) == bits[at : at + group].tolist().count(value)
 
 
 @needs_vectors
@@ -195,6 +233,7 @@ from smp.kernels.sorting.by_vectors import vectors
 width = int(sys.argv[1])
 vectors.width = lambda: width
 from smp.kernels.sorting.by_vectors.blocks import split_block
+from smp.kernels.sorting.orders.values import argsort_values
 from test_vector_code import sort_some
 from support.keys_of_types import DTYPES, drawn, same
 
@@ -209,13 +248,16 @@ for dtype in DTYPES[:: int(sys.argv[2])]:
         pivot = np.sort(keys)[300]
         middle = split_block(keys, 0, 1001, pivot)
         assert (keys[:middle] <= pivot).all() and not (keys[middle:] <= pivot).any(), dtype
+    keys = np.repeat(drawn(dtype, 5), 99)[np.random.default_rng(0).permutation(495)]
+    order = argsort_values(keys)
+    assert same(np.sort(order), np.arange(495)) and same(keys[order], np.sort(keys)), dtype
 print("done")
 """
 
 
 @needs_vectors
 @pytest.mark.parametrize("step", [3, *campaigns(1)])
-def test_vectors_of_the_other_width_split_and_sort_as_well(step: int, tmp_path: Path) -> None:
+def test_vectors_of_the_other_width_split_sort_and_order_as_well(step: int, tmp_path: Path) -> None:
     """With AVX-512, this runs the code for AVX2; without it, the network of the longer vectors, in two registers each.
 
     The width is in no key of machine code, so there is an empty folder for it.

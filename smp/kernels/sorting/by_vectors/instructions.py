@@ -9,8 +9,10 @@ from numba.core import types
 
 from smp._runtime.loops.compiler import overloads
 
-from ..keys import Keys
+from ..keys import Images, Keys
+from ..parts import Numbers
 from . import vectors
+from .equal import count_equal, store_equal
 from .network import sort_few
 from .splitting import split_group, split_some, split_vector
 
@@ -77,6 +79,20 @@ def _of_few(source: Keys, at: int, keys: Keys, first: int, count: int) -> Any:
     return with_vectors if vectors.has_vectors() else vectors.sort_few
 
 
+def _of_count(bits: Images, at: int, value: Any) -> Any:
+    def with_vectors(bits: Images, at: int, value: Any) -> Any:
+        return count_equal(bits, at, value)
+
+    return with_vectors
+
+
+def _of_store(bits: Images, at: int, value: Any, order: Numbers, place: int, index: int) -> Any:
+    def with_vectors(bits: Images, at: int, value: Any, order: Numbers, place: int, index: int) -> Any:
+        return store_equal(bits, at, value, order, place, index)
+
+    return with_vectors
+
+
 def _of_before(key: Any) -> Any:
     kind: Any = getattr(np, str(key))
     floats = isinstance(key, types.Float)
@@ -97,4 +113,6 @@ overloads(vectors.split_vector, _of_vector)
 overloads(vectors.split_some, _of_some)
 overloads(vectors.split_group, _of_group)
 overloads(vectors.sort_few, _of_few)
+overloads(vectors.count_equal, _of_count)
+overloads(vectors.store_equal, _of_store)
 overloads(vectors.before, _of_before)

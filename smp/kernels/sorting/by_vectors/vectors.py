@@ -8,8 +8,8 @@
 A vector is packed in a register, and the whole vector is stored twice.  Storing only the chosen lanes does the same,
 but takes many times as long on some CPUs.
 
-The functions here define the results.  In compiled loops, the vector code of ``splitting`` and ``network`` replaces
-them.
+The functions here define the results.  In compiled loops, the vector code of ``splitting``, ``network`` and ``equal``
+replaces them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import numpy as np
 
 from smp._runtime.loops.compiler import imported_with_numba
 
-from ..keys import Keys
+from ..keys import Images, Keys
+from ..parts import Numbers
 
 MOST_SPLIT = 8
 """Lanes of a vector that is packed by a table, at most."""
@@ -104,6 +105,41 @@ def sort_few(source: Keys, at: int, keys: Keys, first: int, count: int) -> None:
         Number of keys.
     """
     keys[first : first + count] = np.sort(source[at : at + count])
+
+
+def count_equal(bits: Images, at: int, value: Any) -> int:
+    """Return how many keys of a group, `GROUP_BYTES` of them, have the bits of a value.
+
+    Parameters
+    ----------
+    bits : uint32 or uint64 array
+        The bits of keys.
+    at : int
+        Place of the group.
+    value : of the dtype of the bits
+    """
+    return int(np.count_nonzero(bits[at : at + GROUP_BYTES // bits.itemsize] == value))
+
+
+def store_equal(bits: Images, at: int, value: Any, order: Numbers, place: int, index: int) -> int:
+    """Read as many keys as indices fill a vector, and store the indices of those with the bits of a value.
+
+    Return how many these are.  A whole vector is stored, of which the others do not count.
+
+    Parameters
+    ----------
+    bits, at, value
+        As for `count_equal`.
+    order : int64 array
+        Receives the indices.
+    place : int
+        Place of the first one.
+    index : int
+        Index of the first key.
+    """
+    found = np.flatnonzero(bits[at : at + lanes_of(order)] == value)
+    order[place : place + len(found)] = index + found
+    return len(found)
 
 
 def before(key: Any) -> Any:

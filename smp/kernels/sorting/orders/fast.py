@@ -30,9 +30,9 @@ of which three or more streams have at least `STREAM_BYTES` each; see decision 0
 WORTH_PARTING, WORTH_ALL = 1 << 18, 3 << 16
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster, and number from
 which all streams take part in the light steps, in which one takes half a nanosecond for a key."""
-FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 15
+FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 17
 """Number of different keys among 64 below which short arrays have few values, number of keys from which "auto" counts
-them, and the least number that each stream counts; see decisions 0060 and 0062."""
+them, and the least number that each stream counts; see decisions 0060, 0062 and 0066."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25

@@ -6,8 +6,7 @@
     order     1 4 3 0 2               each index goes to the next place of its value
 
 Each key is looked up once and each index is written once, whatever the values are and however often each of them
-occurs.  NumPy's method is faster for two to four values that are equally frequent, and slower for others, for some of
-them many times.
+occurs.  Keys of very few values get no numbers: ``passes`` finds the indices of one value after another.
 
 Each stream numbers the values of a block of keys, and writes the indices of this block.
 """
@@ -23,8 +22,10 @@ from smp._runtime.loops.atomics import prefetch_write
 from smp._runtime.program.processor import share
 
 from ...in_process import side_by_side
+from ..by_vectors import vectors
 from ..keys import Images, Keys, Rule, image, rule_of, unsigned
 from ..parts import Numbers, is_plain, native
+from .passes import MOST_PASSES, count_few, write_passes
 
 MOST_VALUES = 256
 """Most values that get a number, so that it fits into a byte."""
@@ -48,11 +49,25 @@ def argsort_values(keys: Keys, streams: int = 1) -> Numbers | None:
     """
     plain = keys if is_plain(keys) else native(keys)
     bits, rule, order = plain.view(unsigned(plain.dtype)), rule_of(plain.dtype), np.empty(len(keys), np.int64)
+    most = MOST_PASSES[vectors.width()][bits.itemsize]
     if streams == 1:
-        return order if order_values(bits, rule, order) else None
+        return order if order_values(bits, rule, most, order) else None
     blocks = [share(len(bits), k, streams) for k in range(streams)]
-    numbers, values = np.empty(len(bits), np.uint8), np.empty((streams, MOST_VALUES), bits.dtype)
-    counts = np.empty((streams, MOST_VALUES), np.int64)
+    values, counts = np.empty((streams, MOST_VALUES), bits.dtype), np.empty((streams, MOST_VALUES), np.int64)
+    counted = (partial(count_few, bits[b], most, values[k], counts[k]) for k, b in enumerate(blocks))
+    found = np.array(side_by_side(*counted))
+    if found.min() >= 0:
+        sizes = counts.copy()
+        if not to_places(values, found, rule, counts):
+            return None
+        ends = counts + sizes
+        passes = (
+            partial(write_passes, bits[b], b.start, values[k], found[k], counts[k], ends[k], order)
+            for k, b in enumerate(blocks)
+        )
+        side_by_side(*passes)
+        return order
+    numbers = np.empty(len(bits), np.uint8)
     numbered = (partial(number, bits[b], numbers[b], values[k], counts[k]) for k, b in enumerate(blocks))
     found = np.array(side_by_side(*numbered))
     if found.min() < 0 or not to_places(values, found, rule, counts):
@@ -62,10 +77,21 @@ def argsort_values(keys: Keys, streams: int = 1) -> Numbers | None:
 
 
 @local
-def order_values(bits: Images, rule: Rule, order: Numbers) -> bool:
-    """Write the order of keys with these bits, on one stream; return False if they have too many values."""
-    numbers, values = np.empty(len(bits), np.uint8), np.empty((1, MOST_VALUES), bits.dtype)
-    counts, found = np.empty((1, MOST_VALUES), np.int64), np.empty(1, np.int64)
+def order_values(bits: Images, rule: Rule, most: int, order: Numbers) -> bool:
+    """Write the order of keys with these bits, on one stream, by passes if they have at most ``most`` values.
+
+    Return False if they have too many values.
+    """
+    values, counts = np.empty((1, MOST_VALUES), bits.dtype), np.empty((1, MOST_VALUES), np.int64)
+    found = np.empty(1, np.int64)
+    found[0] = count_few(bits, most, values[0], counts[0])
+    if found[0] >= 0:
+        sizes = counts[0, : found[0]].copy()
+        to_places(values, found, rule, counts)
+        places = counts[0, : found[0]]
+        write_passes(bits, 0, values[0], found[0], places, places + sizes, order)
+        return True
+    numbers = np.empty(len(bits), np.uint8)
     found[0] = number(bits, numbers, values[0], counts[0])
     if found[0] < 0:
         return False
