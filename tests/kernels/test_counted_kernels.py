@@ -100,6 +100,20 @@ def cases() -> Iterator[Case]:
     yield passes.write_passes, (few, 0, np.arange(9, dtype=np.uint64), 9, starts, ends, np.empty(N, np.int64))
     numbers, found = np.empty(N, np.uint8), np.zeros((2, values.MOST_VALUES), np.uint64)
     counts = np.zeros((2, values.MOST_VALUES), np.int64)
+    for most in (8, 9):
+        yield values.count, (few, most, numbers, found[0], counts[0])
+        more = (
+            few,
+            most,
+            numbers % np.uint8(9),
+            0,
+            np.arange(9, dtype=np.uint64),
+            9,
+            starts,
+            ends,
+            np.empty(N, np.int64),
+        )
+        yield values.write, more
     yield values.number, (images % np.uint64(99), numbers, found[0], counts[0])
     yield values._count, (numbers % np.uint8(99), counts[1])
     found[:, :9], counts[:, :9] = images[:9], N // 18

@@ -14,7 +14,7 @@ from smp.kernels.sorting.functions import argsort
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.orders import at_once, fast
 from smp.kernels.sorting.orders import values as by_values
-from smp.kernels.sorting.orders.passes import count_few, write_passes
+from smp.kernels.sorting.orders.passes import count_few, most_passes, write_passes
 from smp.kernels.sorting.orders.values import MOST_VALUES, argsort_values
 from smp.kernels.sorting.sampling import ALL_DIFFER
 
@@ -62,7 +62,7 @@ def test_any_few_values_in_any_layout_are_ordered(data: st.DataObject) -> None:
 def test_keys_of_very_few_values_are_ordered_by_passes(data: st.DataObject) -> None:
     """Some values come late, and some rarely, so that no whole vector of their indices may be stored."""
     dtype, n = data.draw(st.sampled_from(DTYPES)), data.draw(st.integers(1, 3000))
-    most = by_values.MOST_PASSES[vectors.width()][dtype.itemsize]
+    most = most_passes(np.empty(0, dtype))
     some = values_of(dtype, data.draw(st.integers(1, most)))
     rng = np.random.default_rng(data.draw(st.integers(0, 9)))
     keys = rng.choice(some[: data.draw(st.integers(1, len(some)))], n)
@@ -123,7 +123,7 @@ def test_auto_orders_keys_of_few_values_by_them_unless_vectors_beat_numpy(
 ) -> None:
     taken = list[str]()
 
-    def noted(keys: Array, streams: int = 1) -> Any:
+    def noted(keys: Array, streams: int, seen: int) -> Any:
         taken.append("values")
         return argsort_values(keys, streams)
 
@@ -162,11 +162,12 @@ def test_each_stream_counts_a_number_of_keys(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(vectors, "beat_numpy", lambda: False)
     taken = list[int]()
     monkeypatch.setattr(fast, "argsort_values", lambda keys, streams: taken.append(streams) or keys.argsort())
-    each = fast.KEYS_TO_NUMBER
-    for n, threads in ((3 * each - 1, 3), (3 * each, 3), (3 * each, 1), (9 * each, 3)):
-        keys = np.random.default_rng(0).integers(0, 9, n) << 40
-        assert_order(argsort(keys, threads=threads), keys)
-    assert taken == [2, 3, 1, 3]
+    for each, values in ((fast.KEYS_TO_NUMBER, 20), (fast.KEYS_TO_PASS, 2)):
+        taken.clear()
+        for n, threads in ((3 * each - 1, 3), (3 * each, 3), (3 * each, 1), (9 * each, 3)):
+            keys = np.random.default_rng(0).integers(0, values, n) << 40
+            assert_order(argsort(keys, threads=threads), keys)
+        assert taken == [2, 3, 1, 3]
 
 
 def test_keys_of_too_many_values_are_packed_without_another_look(
@@ -211,7 +212,7 @@ def test_keys_of_too_many_values_are_ordered_by_the_models_as_if_all_differed(mo
     monkeypatch.setattr(at_once, "by_models", by_models)
     tried = list[int]()
     for module in (at_once, functions):
-        monkeypatch.setattr(module, "argsort_few", lambda keys, streams: tried.append(streams))
+        monkeypatch.setattr(module, "argsort_few", lambda keys, streams, seen=0: tried.append(streams))
     rng = np.random.default_rng(1)
     for values, n, times in ((300, 200_000, 1), (2**40, 200_000, 0), (300, 1 << 20, 1)):
         keys = np.where(np.arange(n) % 9 < 4 * times, 7, rng.integers(0, values, n))

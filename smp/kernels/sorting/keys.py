@@ -25,6 +25,7 @@ from smp import GlobalArray, inline, local
 
 Keys = NDArray[Any]  # of one of DTYPES
 Images = NDArray[Any]  # uint32 or uint64
+_UNSIGNED: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 Rule = tuple[np.uint64, ...]  # place of the sign, bits always flipped, bits also flipped if negative, -inf, all bits
 
 DTYPES = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64))
@@ -55,7 +56,7 @@ def check_number(name: str, number: int, least: int, most: int | None = None) ->
 
 def unsigned(dtype: DTypeLike) -> np.dtype[Any]:
     """Return the unsigned type of the same width."""
-    return np.dtype(f"u{np.dtype(dtype).itemsize}")
+    return _UNSIGNED[np.dtype(dtype).itemsize]
 
 
 def images(keys: Keys) -> Images:

@@ -47,7 +47,6 @@ DIFFERENT = (1, 2, 5, 10, 17, 23, 27, 29, 31)
 KEYS_THAT_REPEAT, FEW_DIFFERENT = 64, 32
 """Number of keys that show whether few differ, and the least number of different ones if not."""
 ALL_DIFFER = len(DIFFERENT)
-_BITS: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 IN_ORDER, NARROW = 1, 2
 """Results of a glance."""
 
@@ -351,7 +350,7 @@ def figures(sample: Keys, n: int) -> Figures:
     12
     """
     found, median = np.empty(5), sample[len(sample) // 2]
-    _estimate(sample.view(_BITS[sample.itemsize]), float(n), found)  # of two sizes, so two loops are compiled
+    _estimate(sample.view(unsigned(sample.dtype)), float(n), found)  # of two sizes, so two loops are compiled
     if median != median:
         found[4] = 0
     return Figures(*found.tolist())

@@ -39,7 +39,7 @@ def argsort_at_once(keys: Keys, threads: int | None, machine: Machine | None) ->
         return None if packs else keys.argsort()
     many, few = n >= worth_two(), seen < FEW_TO_COUNT
     streams = threads or (streams_for(machine) if many else 1)
-    if few and counts and (ordered := argsort_few(keys, streams)) is not None:
+    if few and counts and (ordered := argsort_few(keys, streams, seen)) is not None:
         return ordered
     if not many:
         return argsort_packed(keys, 1) if packs else keys.argsort()

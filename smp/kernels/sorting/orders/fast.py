@@ -18,6 +18,7 @@ from ..keys import Keys
 from ..parts import CELLS, Numbers, Scale, count_cells, each_part, is_plain, partition, scale_of
 from ..sampling import entropy, look, variety
 from .packed import argsort_packed
+from .passes import most_passes
 from .values import argsort_values
 
 WORTH_PACKING = {4: 1280, 8: 1792}
@@ -30,9 +31,12 @@ of which three or more streams have at least `STREAM_BYTES` each; see decision 0
 WORTH_PARTING, WORTH_ALL = 1 << 18, 3 << 16
 """Number of keys from which "auto" looks whether they are so few different ones that parts are faster, and number from
 which all streams take part in the light steps, in which one takes half a nanosecond for a key."""
-FEW_TO_COUNT, SHORTEST_FEW, KEYS_TO_NUMBER = 57, 1 << 10, 1 << 17
-"""Number of different keys among 64 below which short arrays have few values, number of keys from which "auto" counts
-them, and the least number that each stream counts; see decisions 0060, 0062 and 0066."""
+FEW_TO_COUNT, SHORTEST_FEW = 57, 1 << 10
+"""Number of different keys among 64 below which short arrays have few values, and number of keys from which "auto"
+counts them; see decision 0060."""
+KEYS_TO_NUMBER, KEYS_TO_PASS = 1 << 16, 1 << 17
+"""Least number of keys of each stream that numbers their values, and of each stream that passes over the keys of one
+value after another; see decision 0066."""
 MANY_BITS = 9
 """Variety of keys that are too many different ones for parts to be faster."""
 MOST_TOGETHER = 0.25
@@ -49,9 +53,13 @@ def counts_few() -> bool:
     return not vectors.beat_numpy()
 
 
-def argsort_few(keys: Keys, streams: int) -> Numbers | None:
-    """Return the order of keys, counted by as many of the streams as pays, or None if there are too many values."""
-    return argsort_values(keys, min(streams, max(1, len(keys) // KEYS_TO_NUMBER)))
+def argsort_few(keys: Keys, streams: int, seen: int = FEW_TO_COUNT) -> Numbers | None:
+    """Return the order of keys, counted by as many of the streams as pays, or None if there are too many values.
+
+    Of 64 keys, ``seen`` differ.
+    """
+    each = KEYS_TO_PASS if seen <= most_passes(keys) else KEYS_TO_NUMBER
+    return argsort_values(keys, min(streams, max(1, len(keys) // each)))
 
 
 def argsort_fast(

@@ -16,14 +16,19 @@ import numpy as np
 
 from smp import inline, local
 
-from ..by_vectors.vectors import GROUP_BYTES, count_equal, lanes_of, store_equal
-from ..keys import Images
+from ..by_vectors.vectors import GROUP_BYTES, count_equal, lanes_of, store_equal, width
+from ..keys import Images, Keys
 from ..parts import Numbers
 
-MOST_PASSES = {32: {4: 6, 8: 5}, 64: {4: 8, 8: 6}}
+_MOST = {32: {4: 6, 8: 5}, 64: {4: 8, 8: 6}}
 """Most values of keys that are ordered by passes, by the bytes of a vector and of a key; see decision 0066."""
 _SHORT, _LONG = 128, 1024
 """Keys that are counted together: where values come for the first time, and elsewhere."""
+
+
+def most_passes(keys: Keys) -> int:
+    """Return the most values of keys that are ordered by passes."""
+    return _MOST[width()][keys.itemsize]
 
 
 @local(name="sorting.count_few", terms={"key": "len(bits)"}, cost="(load + 8 * int) * len(bits)")

@@ -22,10 +22,9 @@ from smp._runtime.loops.atomics import prefetch_write
 from smp._runtime.program.processor import share
 
 from ...in_process import side_by_side
-from ..by_vectors import vectors
 from ..keys import Images, Keys, Rule, image, rule_of, unsigned
 from ..parts import Numbers, is_plain, native
-from .passes import MOST_PASSES, count_few, write_passes
+from .passes import count_few, most_passes, write_passes
 
 MOST_VALUES = 256
 """Most values that get a number, so that it fits into a byte."""
@@ -49,55 +48,67 @@ def argsort_values(keys: Keys, streams: int = 1) -> Numbers | None:
     """
     plain = keys if is_plain(keys) else native(keys)
     bits, rule, order = plain.view(unsigned(plain.dtype)), rule_of(plain.dtype), np.empty(len(keys), np.int64)
-    most = MOST_PASSES[vectors.width()][bits.itemsize]
+    most = most_passes(bits)
     if streams == 1:
         return order if order_values(bits, rule, most, order) else None
     blocks = [share(len(bits), k, streams) for k in range(streams)]
-    values, counts = np.empty((streams, MOST_VALUES), bits.dtype), np.empty((streams, MOST_VALUES), np.int64)
-    counted = (partial(count_few, bits[b], most, values[k], counts[k]) for k, b in enumerate(blocks))
+    numbers, values = np.empty(len(bits), np.uint8), np.empty((streams, MOST_VALUES), bits.dtype)
+    counts = np.zeros((streams, MOST_VALUES), np.int64)
+    counted = (partial(count, bits[b], most, numbers[b], values[k], counts[k]) for k, b in enumerate(blocks))
     found = np.array(side_by_side(*counted))
-    if found.min() >= 0:
-        sizes = counts.copy()
-        if not to_places(values, found, rule, counts):
-            return None
-        ends = counts + sizes
-        passes = (
-            partial(write_passes, bits[b], b.start, values[k], found[k], counts[k], ends[k], order)
-            for k, b in enumerate(blocks)
-        )
-        side_by_side(*passes)
-        return order
-    numbers = np.empty(len(bits), np.uint8)
-    numbered = (partial(number, bits[b], numbers[b], values[k], counts[k]) for k, b in enumerate(blocks))
-    found = np.array(side_by_side(*numbered))
+    sizes = counts.copy()
     if found.min() < 0 or not to_places(values, found, rule, counts):
         return None
-    side_by_side(*(partial(write_order, numbers[b], b.start, counts[k], order) for k, b in enumerate(blocks)))
+    ends = counts + sizes
+    written = (
+        partial(write, bits[b], most, numbers[b], b.start, values[k], found[k], counts[k], ends[k], order)
+        for k, b in enumerate(blocks)
+    )
+    side_by_side(*written)
     return order
 
 
 @local
 def order_values(bits: Images, rule: Rule, most: int, order: Numbers) -> bool:
-    """Write the order of keys with these bits, on one stream, by passes if they have at most ``most`` values.
-
-    Return False if they have too many values.
-    """
-    values, counts = np.empty((1, MOST_VALUES), bits.dtype), np.empty((1, MOST_VALUES), np.int64)
-    found = np.empty(1, np.int64)
-    found[0] = count_few(bits, most, values[0], counts[0])
-    if found[0] >= 0:
-        sizes = counts[0, : found[0]].copy()
-        to_places(values, found, rule, counts)
-        places = counts[0, : found[0]]
-        write_passes(bits, 0, values[0], found[0], places, places + sizes, order)
-        return True
-    numbers = np.empty(len(bits), np.uint8)
-    found[0] = number(bits, numbers, values[0], counts[0])
+    """Write the order of keys with these bits, on one stream; return False if they have too many values."""
+    numbers, values = np.empty(len(bits), np.uint8), np.empty((1, MOST_VALUES), bits.dtype)
+    counts, found = np.zeros((1, MOST_VALUES), np.int64), np.empty(1, np.int64)
+    found[0] = count(bits, most, numbers, values[0], counts[0])
     if found[0] < 0:
         return False
+    sizes = counts[0].copy()
     to_places(values, found, rule, counts)
-    write_order(numbers, 0, counts[0], order)
+    write(bits, most, numbers, 0, values[0], found[0], counts[0], counts[0] + sizes, order)
     return True
+
+
+@local
+def count(bits: Images, most: int, numbers: Images, values: Images, counts: Numbers) -> int:
+    """Find the values of some keys and count the keys of each; number them if there are more than ``most`` values.
+
+    Return the number of values, or -1 if there are too many.
+    """
+    found = count_few(bits, most, values, counts)
+    return found if found >= 0 else number(bits, numbers, values, counts)
+
+
+@local
+def write(
+    bits: Images,
+    most: int,
+    numbers: Images,
+    start: int,
+    values: Images,
+    found: int,
+    places: Numbers,
+    ends: Numbers,
+    order: Numbers,
+) -> None:
+    """Write the indices of some keys, from ``start`` on, to the places of their values, after `count`."""
+    if found <= most:
+        write_passes(bits, start, values, found, places, ends, order)
+    else:
+        write_order(numbers, start, places, order)
 
 
 @local
