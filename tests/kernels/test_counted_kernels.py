@@ -77,9 +77,11 @@ def cases() -> Iterator[Case]:
     yield blocks.split_into, (images.copy(), images.copy(), 0, N, np.uint64(1 << 31))
     yield blocks.exchange, (images.copy(), 0, N // 2, N // 2)
     yield blocks.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
-    left, alone = np.empty((4, 2), np.int64), sharing.words_for([(0, N)], 1)
-    yield sharing.sort_shared, (images.copy(), alone, 400, 200, 0, left)
-    yield sharing.split_for_others, (images, images.copy(), sharing.words_for([], 1, splitting=1))
+    left, alone, pivots = np.empty((4, 2), np.int64), sharing.words_for([(0, N)], 1, blocks=2), np.empty(1, np.uint64)
+    yield sharing.sort_shared, (images, images.copy(), alone, pivots, True, 400, 200, 0, left)
+    kept, some = np.empty(blocks.KEPT, np.uint64), np.empty(sharing.SAMPLE, np.uint64)
+    all_keys = images, images.copy(), alone.copy(), pivots, True, 0, N, sharing.PART, kept, some
+    yield sharing.split_first, all_keys
     yield key_sampling._estimate, (np.sort(images), 1e6, np.empty(5))
     yield key_sampling._fewness, (100.0,)
     yield key_sampling._look, (images, np.sort(rng.random(256)), np.empty(256, np.uint64))

@@ -34,8 +34,7 @@ def small_parts(patch: pytest.MonkeyPatch, by_numpy: bool, together: bool) -> No
     patch.setattr(vectors, "split_for_streams", lambda: by_numpy)
     patch.setattr(vectors, "numpy_sorts_alone", lambda dtype: by_numpy)
     octets = {"CHUNK_BYTES": 1 << 12, "LAST_BYTES": 1 << 11, "WORTH_SHARING": 1 << 12, "NUMPY_BYTES": 1 << 14}
-    worth = 0 if together else 1 << 30
-    of_two = {name: {32: worth, 64: worth} for name in ("WORTH_BYTES_OF_TWO", "INTO_ANOTHER")}
+    of_two = dict.fromkeys(("WORTH_TWO_BLOCKS", "COPIED_IN_TWO"), 0 if together else 1 << 30)
     for name, value in {**octets, "WORTH_BYTES": 1 << 13, **of_two}.items():
         patch.setattr(in_place, name, value)
 
@@ -228,19 +227,20 @@ def test_short_parts_with_nan_are_given_back_complete(dtype: Any, share: float) 
         assert same(found, np.sort(keys))
 
 
-@pytest.mark.parametrize(("name", "calls"), [("sort_shared", 1), ("sort_shared", 2), ("split_for_others", 1)])
+@pytest.mark.parametrize("calls", [1, 2])
+@pytest.mark.parametrize("together", [False, True])
 def test_the_failure_of_one_stream_leaves_no_other_one_waiting(
-    name: str, calls: int, with_vectors: None, monkeypatch: pytest.MonkeyPatch
+    calls: int, together: bool, with_vectors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small_parts(monkeypatch, by_numpy=True, together=False)
-    left, function = itertools.count(1), getattr(in_place, name)
+    small_parts(monkeypatch, by_numpy=True, together=together)
+    left, function = itertools.count(1), in_place.sort_shared
 
     def failing(*args: Any) -> Any:
         if next(left) == calls:
             raise MemoryError("made up")
         return function(*args)
 
-    monkeypatch.setattr(in_place, name, failing)
+    monkeypatch.setattr(in_place, "sort_shared", failing)
     keys = np.random.default_rng(0).random(50_000)
     with pytest.raises(MemoryError, match="made up"):
         sort_in_place(np.empty_like(keys), 2, source=keys)

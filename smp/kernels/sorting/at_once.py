@@ -23,7 +23,7 @@ from ..in_process import streams_for
 from .by_vectors import vectors
 from .by_vectors.in_place import CHUNK_BYTES, sort_alone, sort_by_vectors
 from .choice import models_are_asked
-from .counting import count_exactly, count_various
+from .counting import WIDEST, count_exactly, count_various
 from .fast import (
     BYTES_A_COUNTER,
     DIFFERENT_ALONE,
@@ -185,7 +185,8 @@ def sort_at_once(keys: Keys, out: Keys | None, threads: int | None, machine: Mac
         elif 0 < differ <= FIRST:
             seen = differ if differ < FEW_OF_FIRST else KEYS_THAT_REPEAT - 1
     few = seen < FEW_DIFFERENT
-    if not few and _seem_near(keys) and is_plain(keys):
+    near = abs(keys.item(0) - keys.item(-1)) < min(WIDEST, octets // limits.counter)
+    if near and not few and is_plain(keys):
         if len(keys) >= 2 * KEYS_TO_COUNT:
             return None
         counted = np.empty(len(keys), keys.dtype) if out is None else out
@@ -243,11 +244,6 @@ def _longer(seen: int) -> int:
     One stream sorts keys of few values in a fraction of the time, and a second stream always costs the same.
     """
     return SPLIT_FROM[vectors.width()][bisect_right(DIFFERENT, seen)]
-
-
-def _seem_near(keys: Keys) -> bool:
-    """Return True for integers of which two are no farther apart than those that are counted."""
-    return keys.dtype.kind != "f" and abs(keys.item(0) - keys.item(-1)) < widest_of(keys)
 
 
 def _split_at_once(keys: Keys, out: Keys | None, streams: int, few: bool) -> Keys | None:

@@ -1,13 +1,13 @@
 """Sort keys in place: split them by pivots, with vectors, until parts are left that a network or NumPy sorts.
 
     0                                    n
-    │ stream 0        │ stream 1         │    each stream splits a block by the same pivot
-    │ low    │ high   │ low     │ high   │
+    │ 0      │ 1      │ 2       │ 3      │    each stream splits a block by the same pivot
+    │ l │ h  │ l │ h  │ l │ h   │ l │ h  │
     │ low             │ high             │    keys on the wrong side change places
-    │ 0               │ 1                │    the same with half of the streams, until each part has one stream
+    │ 0      │ 1      │ 2       │ 3      │    the same with half of the streams, until each part has one stream
       then the streams share the parts, see ``sharing``
 
-Streams do without the steps in which they split together, unless there are many keys.
+Three or more streams take these steps if there are many keys.  Two streams split all keys in ``sharing``.
 
 No memory is needed beyond a dozen vectors and 32 KiB for each stream.  A key is read and written once for each
 halving, until the part fits the cache.
@@ -33,7 +33,7 @@ from ..keys import Keys
 from ..parts import is_plain
 from . import vectors
 from .blocks import exchange, sort_part, split_block, split_into
-from .sharing import leave_no_more, sort_shared, split_for_others, words_for
+from .sharing import sort_shared, words_for
 from .vectors import before
 
 CHUNK_BYTES = 1 << 18
@@ -46,9 +46,8 @@ WORTH_SHARING = 1 << 17
 """Bytes from which several streams share the keys."""
 WORTH_BYTES = 1 << 22
 """Bytes from which several streams copy or split a part together: each phase takes 10 to 100 us in addition."""
-WORTH_BYTES_OF_TWO, INTO_ANOTHER = {32: 1 << 24, 64: 1 << 26}, {32: 1 << 24, 64: WORTH_BYTES}
-"""Bytes from which two streams split all keys together, and the same if the keys come from another array, by the bytes
-of a vector."""
+WORTH_TWO_BLOCKS, COPIED_IN_TWO = 1 << 21, 3 << 18
+"""Bytes from which two streams make the first split together, and the same if it also copies the keys."""
 _MOST_LEFT = 64  # parts with bad pivots that are left to NumPy
 Range = tuple[int, int]
 Call = Callable[[], object]
@@ -86,7 +85,7 @@ def sort_in_place(keys: Keys, streams: int, sample: Keys | None = None, source: 
         An array in other memory which has the keys, while ``keys`` has anything.  The first split also copies them.
     """
     n, shared = len(keys), streams > 1 and keys.nbytes > WORTH_SHARING
-    together = shared and keys.nbytes >= _worth_together(streams, source)
+    together = shared and streams > 2 and keys.nbytes >= WORTH_BYTES
     pivot = _pivot(keys if source is None else source, 0, n, sample) if together else None
     splits = shared and (pivot is not None or not together)
     if source is not None and not (splits and is_plain(source)):
@@ -113,35 +112,21 @@ def sort_alone(keys: Keys, low: int, high: int) -> None:
             keys[a:b].sort()
 
 
-def _worth_together(streams: int, source: Keys | None) -> int:
-    """Return the bytes of keys from which all streams split them together, before they share the parts."""
-    if streams > 2:
-        return WORTH_BYTES
-    return (WORTH_BYTES_OF_TWO if source is None else INTO_ANOTHER)[vectors.width()]
-
-
 def _share(keys: Keys, parts: list[Range], streams: int, source: Keys | None = None) -> None:
-    """Sort parts of the keys; or if there is a source, the keys from there, which one stream splits into two parts."""
-    words = words_for(parts, streams) if source is None else words_for([], streams, splitting=1)
+    """Sort parts of the keys, or all keys, which come from a source if there is one."""
+    given, copies, worth = (keys, False, WORTH_TWO_BLOCKS) if source is None else (source, True, COPIED_IN_TWO)
+    blocks = 0 if len(parts) > 1 else 2 if keys.nbytes >= worth else int(copies)
+    words, pivots = words_for(parts, streams, blocks), np.empty(1, keys.dtype)
     short, last = CHUNK_BYTES // keys.itemsize, LAST_BYTES // keys.itemsize
     few = NUMPY_BYTES // keys.itemsize if vectors.split_for_streams() and vectors.width() == 64 else 0
 
     def sort_parts() -> None:
         left = np.empty((_MOST_LEFT, 2), np.int64)
-        while count := sort_shared(keys, words, short, last, few, left):
+        while count := sort_shared(given, keys, words, pivots, copies, short, last, few, left):
             for low, high in left[:count].tolist():
                 keys[low:high].sort()
 
-    def split_first(source: Keys) -> None:
-        try:
-            split_for_others(source, keys, words)
-        except BaseException:
-            leave_no_more(words)  # or the others would wait for its parts
-            raise
-        sort_parts()
-
-    first = sort_parts if source is None else partial(split_first, source)
-    side_by_side(first, *[sort_parts] * (streams - 1))
+    side_by_side(*[sort_parts] * streams)
 
 
 def _split_together(keys: Keys, streams: int, pivot: Any, source: Keys | None) -> list[Range]:

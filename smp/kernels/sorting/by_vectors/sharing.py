@@ -1,135 +1,71 @@
-"""Streams that share parts of the keys: each takes one that waits, and leaves halves of it to any that is free.
+"""Streams that share keys: each takes a task, and leaves others to any stream that is free.
 
-    part ──▶ half ──▶ half ──▶ short: sorted        by the stream that has taken the part
-                half     half                       wait for the next stream that is free
+    all keys ──▶ half ──▶ half ──▶ short: sorted    by the stream that has taken them
+                 half     half                      tasks for others, see ``tasks``
 
-    word                 written by                              read by
-    LOCK                 all: compare_exchange from FREE to      all
-                         HELD, and a store of FREE by the holder
-    WAITING              the holder of the lock: number of       the holder; by load, streams that split, as a hint
-                         parts that wait
-    SPLITTING            the holder: number of streams that may  the holder
-                         still leave parts
-    IDLE                 the holder: number of streams that      the holder
-                         found no part
-    CHANGES              the holder, if there are idle streams:  the holder; by load, idle streams, which sleep until
-                         how often a part was left, or no         it is another number
-                         stream split any more
-    ends[2k], [2k + 1]   the holder: ends of the part k          the holder
-    MOST                 no stream: number of parts that may     all
-                         wait
+Two streams make the first split together, as the second one would have nothing to do meanwhile:
 
-The store that frees the lock is a release, and taking the lock is an acquire.  So the stream that takes a part sees the
-keys as the stream that left it has moved them.
+    0                                    n
+    │ stream 0         │ stream 1        │    the first one chooses the pivot, and leaves the second block as a task
+    │ low     │ high   │ low    │ high   │    the stream that ends the last block finds the middle
+    │ low             │ high             │    each exchanges half of the keys on the wrong side
+    │ half            │ half             │    the stream that ends the last exchange leaves the halves
 
-An idle stream waits until a part is left, or until no stream splits any more.  It reads CHANGES before it frees the
-lock, so it misses no change.  A stream that splits waits for the lock alone, whose holder waits for nothing.  So every
-wait ends.
+A stream that comes too late finds these tasks done.  The first split may also copy the keys from another array.
 
-Parts are taken in the reverse order, so that their keys may still be in a cache.
+    word              written by                                     read by
+    BLOCKS            the stream that takes all keys, to 0           the same
+    BETWEEN           the same: end of the first block               the stream that ends the last block
+    ENDS, ENDS + 1    the stream that splits the block: place of     the same
+                      the first key above the pivot
+    MIDDLE            the stream that ends the last block            the stream that ends the last exchange
+    pivots[0]         the stream that takes all keys                 the stream that takes the second block
+
+Each store comes before the load because of the tasks' lock: a task is left after the store and taken before the load,
+or a step is ended after the store, and the last step before the load.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smp import inline, local
-from smp._runtime.loops.atomics import clock, compare_exchange, futex_wait, futex_wake, load, pause, store
-from smp._runtime.protocols.wait import EVER
+from smp._runtime.loops.atomics import load
 
 from ..keys import Keys
-from .blocks import AHEAD_BYTES, KEPT, Numbers, pivot_of, sort_part, split_into, split_off
-from .vectors import MOST_VECTORS, before, lanes_of
+from . import tasks
+from .blocks import AHEAD_BYTES, KEPT, Numbers, Pivot, exchange, pivot_of, sort_part, split, split_into, split_off
+from .tasks import MOST, OWN, WAITING, Words, begin_steps, end_step, leave_no_more, put, take
+from .vectors import GROUP_BYTES, MOST_VECTORS, before, lanes_of
 
-LOCK, WAITING, SPLITTING, IDLE, CHANGES, MOST, ENDS = range(7)
-FREE, HELD = 0, 1
-ROOM = 64
-"""Parts that may wait in addition to the first ones; if there are as many, streams sort what they have."""
-SPIN = 50_000
-"""Nanoseconds for which an idle stream spins before it sleeps."""
+PART, BLOCK = 0, -1
+"""Kinds of tasks: to sort a part, and to split the second block.  Other kinds are numbers of keys to be exchanged."""
+BLOCKS, BETWEEN, ENDS, MIDDLE = OWN, OWN + 1, OWN + 2, OWN + 4
+FIRST_SIXTEENTHS = 9
+"""Sixteenths of the keys that are in the first block, because the stream that splits it begins earlier."""
 SAMPLE = 127
 """Keys of which one is the pivot, at most."""
 REPEATS = 4
 """Keys in such a sample that equal the one before, from which the keys have few values."""
 UNEVEN = 16
 """If at most one key in this many is on one side of the pivot, the other side is not split any more."""
-Words = NDArray[np.int64]
 
 
-def words_for(parts: list[tuple[int, int]], streams: int, splitting: int = 0) -> Words:
-    """Return the words for some parts that wait at first, and for some streams that have begun to split others."""
-    most = len(parts) + ROOM
-    words = np.zeros(ENDS + 2 * (most + streams), np.int64)  # each stream may see that there is room for one more
-    words[WAITING], words[SPLITTING], words[MOST] = len(parts), splitting, most
-    for k, ends in enumerate(parts):
-        words[ENDS + 2 * k : ENDS + 2 * k + 2] = ends
+def words_for(parts: list[tuple[int, int]], streams: int, blocks: int = 0) -> Words:
+    """Return the words for some parts that wait at first.
+
+    If all keys are one part, the first split may be one that copies them, in one block, or that has two blocks.
+    """
+    words = tasks.words_for([(low, high, PART) for low, high in parts], streams)
+    words[BLOCKS] = blocks
     return words
 
 
 @inline
-def lock(words: Words) -> None:
-    while compare_exchange(words, LOCK, FREE, HELD) != FREE:
-        pause()
-
-
-@inline
-def unlock(words: Words, changed: bool) -> None:
-    """Free the lock; if something has changed for idle streams, wake them."""
-    idle = load(words, IDLE)
-    if changed and idle > 0:
-        store(words, CHANGES, load(words, CHANGES) + 1)
-    store(words, LOCK, FREE)
-    if changed and idle > 0:
-        futex_wake(words, CHANGES, idle)
-
-
-@inline
-def put(words: Words, low: int, high: int) -> None:
+def put_part(words: Words, low: int, high: int) -> None:
     """Leave a part to any stream, unless it is empty."""
     if low < high:
-        lock(words)
-        waiting = load(words, WAITING)
-        at = ENDS + 2 * waiting
-        words[at], words[at + 1] = low, high
-        store(words, WAITING, waiting + 1)
-        unlock(words, True)
-
-
-@inline
-def leave_no_more(words: Words) -> None:
-    """Say that this stream leaves no other part before it takes the next one."""
-    lock(words)
-    splitting = load(words, SPLITTING) - 1
-    store(words, SPLITTING, splitting)
-    unlock(words, splitting == 0)
-
-
-@inline
-def take(words: Words) -> tuple[int, int]:
-    """Wait for a part and take it; return its ends, which are equal if no part is left."""
-    lock(words)
-    while load(words, WAITING) == 0 and load(words, SPLITTING) > 0:
-        store(words, IDLE, load(words, IDLE) + 1)
-        seen = load(words, CHANGES)
-        unlock(words, False)
-        began = clock()
-        while load(words, CHANGES) == seen:
-            if clock() - began < SPIN:
-                pause()
-            else:
-                futex_wait(words, CHANGES, seen, EVER)
-        lock(words)
-        store(words, IDLE, load(words, IDLE) - 1)
-    low = high = 0
-    waiting = load(words, WAITING) - 1
-    if waiting >= 0:
-        at = ENDS + 2 * waiting
-        low, high = words[at], words[at + 1]
-        store(words, WAITING, waiting)
-        store(words, SPLITTING, load(words, SPLITTING) + 1)
-    unlock(words, False)
-    return low, high
+        put(words, low, high, PART)
 
 
 @inline
@@ -141,20 +77,87 @@ def repeated(some: Keys, count: int) -> bool:
     return equal >= REPEATS
 
 
+@inline
+def begin_split(keys: Keys, words: Words, pivots: Keys, pivot: Pivot, copies: bool) -> int:
+    """Begin the first split, and leave the second block if there are two; return the end of the first one.
+
+    Return 0 if the keys need not be copied, and should be split in another way because many equal the pivot.
+    """
+    key, smallest, largest = pivot
+    even, n = not (smallest or largest or key != key), len(keys)
+    two = even and words[BLOCKS] == 2 and n >= 4 * GROUP_BYTES // keys.itemsize
+    words[BLOCKS] = 0
+    if not (even or copies):
+        return 0
+    end = n // 16 * FIRST_SIXTEENTHS if two else n
+    pivots[0] = before(key) if largest else key
+    words[BETWEEN] = words[ENDS + 1] = end
+    begin_steps(words, 1 + two)
+    if two:
+        put(words, end, n, BLOCK)
+    return end
+
+
+@inline
+def end_block(keys: Keys, words: Words, block: int, end: int) -> None:
+    """End a block; after the last one, exchange half of the keys on the wrong side, and leave the others."""
+    words[ENDS + block] = end
+    if end_step(words):
+        first, between, second = words[ENDS], words[BETWEEN], words[ENDS + 1]
+        count = min(between - first, second - between)
+        here = count // 2
+        words[MIDDLE] = first + second - between
+        begin_steps(words, 1 + (count > 0))
+        if count > 0:
+            put(words, first + here, second - count + here, count - here)
+        end_exchange(keys, words, first, second - count, here)
+
+
+@inline
+def end_exchange(keys: Keys, words: Words, first: int, second: int, count: int) -> None:
+    """Exchange some keys; after the last ones, leave both halves."""
+    exchange(keys, first, second, count)
+    if end_step(words):
+        middle = words[MIDDLE]
+        put_part(words, 0, middle)
+        put_part(words, middle, len(keys))
+
+
 @local(
-    name="sorting.split_for_others",
-    terms={"key": "len(keys)"},
-    cost="(2 * load + 2 * store + 4 * int) * len(keys)",
+    name="sorting.split_first",
+    terms={"key": "high - low"},
+    cost="(2 * load + 2 * store + 4 * int) * (high - low)",
 )
-def split_for_others(source: Keys, keys: Keys, words: Words) -> None:
-    """Split the keys of an array into another one, and leave both parts; this stream has been counted as splitting."""
-    some = np.empty(SAMPLE, keys.dtype)
-    count = min(SAMPLE, MOST_VECTORS * lanes_of(keys))
-    pivot, _, largest = pivot_of(source, 0, len(source), some, count)
-    middle = split_into(source, keys, 0, len(keys), before(pivot) if largest else pivot)
-    put(words, 0, middle)
-    put(words, middle, len(keys))
-    leave_no_more(words)
+def split_first(
+    source: Keys,
+    keys: Keys,
+    words: Words,
+    pivots: Keys,
+    copies: bool,
+    low: int,
+    high: int,
+    kind: int,
+    kept: Keys,
+    some: Keys,
+) -> bool:
+    """Do a task of the first split, or begin it with all keys; the arguments are those of `sort_shared`, and the task.
+
+    Return False if all keys should be split in another way.  This is a function of its own, which keeps the loops of
+    `sort_shared` as fast as without it.
+    """
+    if kind > 0:
+        end_exchange(keys, words, low, high, kind)
+        return True
+    ahead = AHEAD_BYTES // keys.itemsize
+    if kind == PART:
+        found = pivot_of(source, 0, len(keys), some, min(SAMPLE, MOST_VECTORS * lanes_of(keys)))
+        high = begin_split(keys, words, pivots, found, copies)
+        if high == 0:
+            return False
+    pivot = pivots[0]
+    end = split_into(source, keys, low, high, pivot) if copies else split(keys, low, high, pivot, kept, ahead)
+    end_block(keys, words, int(low > 0), end)
+    return True
 
 
 @local(
@@ -162,15 +165,23 @@ def split_for_others(source: Keys, keys: Keys, words: Words) -> None:
     terms={"halving": "len(keys) * log2(len(keys) + 2)"},
     cost="(load + store + 2 * int) * len(keys) * log2(len(keys) + 2)",
 )
-def sort_shared(keys: Keys, words: Words, short: int, last: int, few: int, left: Numbers) -> int:
-    """Take parts, split them and sort them, until none is left or some keys are left to NumPy.
+def sort_shared(
+    source: Keys, keys: Keys, words: Words, pivots: Keys, copies: bool, short: int, last: int, few: int, left: Numbers
+) -> int:
+    """Take tasks until none is left or some keys are left to NumPy.
 
     Parameters
     ----------
-    keys : plain ndarray of one of `smp.kernels.sorting.keys.DTYPES`
+    source : plain ndarray of one of `smp.kernels.sorting.keys.DTYPES`
+        Keys that are copied by the first split if ``copies`` is True.
+    keys : plain ndarray of the same shape and dtype
+        Array that is sorted.
     words : int64 array, of `words_for`
+    pivots : ndarray of shape (1,) and this dtype
+        Shared by the streams.
+    copies : bool
     short, last : int
-        Most keys of a part that is not split, and the same if no part waits.
+        Most keys of a part that is not split, and the same if no task waits.
     few : int
         Most keys of a part that is left to NumPy because it has few values, unless it is all of them.
     left : int64 array (ranges, 2)
@@ -179,15 +190,19 @@ def sort_shared(keys: Keys, words: Words, short: int, last: int, few: int, left:
     Returns
     -------
     int
-        Number of these ranges, after which there may be more to do; 0 if no part is left.
+        Number of these ranges, after which there may be more to do; 0 if no task is left.
     """
-    kept, some = np.empty(KEPT, keys.dtype), np.empty(SAMPLE, keys.dtype)  # before a part is taken, as this may fail
+    kept, some = np.empty(KEPT, keys.dtype), np.empty(SAMPLE, keys.dtype)  # before a task is taken, as this may fail
     network, ahead = MOST_VECTORS * lanes_of(keys), AHEAD_BYTES // keys.itemsize
     count = min(SAMPLE, network)
     while True:
-        low, high = take(words)
+        low, high, kind = take(words)
         if low == high:
             return 0
+        first = kind != PART or (words[BLOCKS] > 0 and high - low == len(keys))
+        if first and split_first(source, keys, words, pivots, copies, low, high, kind, kept, some):
+            leave_no_more(words)
+            continue
         whole, of_few, even = high - low == len(keys), False, True
         while even and high - low > last:
             waiting = load(words, WAITING)
@@ -203,10 +218,10 @@ def sort_shared(keys: Keys, words: Words, short: int, last: int, few: int, left:
             end, start = split_off(keys, low, high, pivot, kept, network, ahead)
             even = max(end - low, high - start) <= length - length // UNEVEN
             if even or end - low > high - start:
-                put(words, start, high)
+                put_part(words, start, high)
                 high = end
             else:
-                put(words, low, end)
+                put_part(words, low, end)
                 low = start
         leave_no_more(words)
         if of_few:
