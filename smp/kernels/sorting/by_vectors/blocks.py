@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from smp import inline, local
 from smp._runtime.loops.atomics import prefetch
+from smp._runtime.loops.compiler import merged
 
 from ..keys import Keys
 from .short import SHORT_BYTES, alike, copy_keys, sort_short
@@ -96,7 +97,7 @@ def split_few(source: Keys, first: int, count: int, keys: Keys, left: int, right
     return left, right
 
 
-@inline
+@merged
 def split(keys: Keys, low: int, high: int, pivot: Any, kept: Keys, ahead: int) -> int:
     """Move the keys up to the pivot to the front; return the place of the first of the others.
 
@@ -145,7 +146,7 @@ def split_into(source: Keys, keys: Keys, low: int, high: int, pivot: Any) -> int
     return left
 
 
-@inline
+@merged
 def split_off(keys: Keys, low: int, high: int, pivot: Pivot, kept: Keys, few: int, ahead: int) -> tuple[int, int]:
     """Split a part; return the end of its first half and the place of the second.  What is between them is sorted."""
     key, smallest, largest = pivot

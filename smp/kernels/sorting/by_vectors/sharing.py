@@ -142,8 +142,7 @@ def split_first(
 ) -> bool:
     """Do a task of the first split, or begin it with all keys; the arguments are those of `sort_shared`, and the task.
 
-    Return False if all keys should be split in another way.  This is a function of its own, which keeps the loops of
-    `sort_shared` as fast as without it.
+    Return False if all keys should be split in another way.
     """
     if kind > 0:
         end_exchange(keys, words, low, high, kind)
@@ -158,6 +157,56 @@ def split_first(
     end = split_into(source, keys, low, high, pivot) if copies else split(keys, low, high, pivot, kept, ahead)
     end_block(keys, words, int(low > 0), end)
     return True
+
+
+@local(
+    name="sorting.shared_part",
+    terms={"halving": "(high - low) * log2(high - low + 2)"},
+    cost="(load + store + 2 * int) * (high - low) * log2(high - low + 2)",
+)
+def sort_one(
+    keys: Keys,
+    words: Words,
+    low: int,
+    high: int,
+    short: int,
+    last: int,
+    few: int,
+    left: Numbers,
+    kept: Keys,
+    some: Keys,
+) -> int:
+    """Split a part, leave halves of it, and sort what is left; the arguments are those of `sort_shared`, and the part.
+
+    Return the number of ranges that are left to NumPy.
+    """
+    network, ahead = MOST_VECTORS * lanes_of(keys), AHEAD_BYTES // keys.itemsize
+    count = min(SAMPLE, network)
+    whole, of_few, even = high - low == len(keys), False, True
+    while even and high - low > last:
+        waiting = load(words, WAITING)
+        if waiting > 0 and (high - low <= short or waiting >= words[MOST]):
+            break
+        pivot = pivot_of(keys, low, high, some, count)
+        if pivot[0] != pivot[0]:
+            break
+        of_few = high - low <= few and repeated(some, count)
+        if of_few and not whole:
+            break
+        length, whole = high - low, False
+        end, start = split_off(keys, low, high, pivot, kept, network, ahead)
+        even = max(end - low, high - start) <= length - length // UNEVEN
+        if even or end - low > high - start:
+            put_part(words, start, high)
+            high = end
+        else:
+            put_part(words, low, end)
+            low = start
+    leave_no_more(words)
+    if of_few:
+        left[0, 0], left[0, 1] = low, high
+        return 1
+    return int(sort_part(keys, low, high, left))
 
 
 @local(
@@ -193,8 +242,6 @@ def sort_shared(
         Number of these ranges, after which there may be more to do; 0 if no task is left.
     """
     kept, some = np.empty(KEPT, keys.dtype), np.empty(SAMPLE, keys.dtype)  # before a task is taken, as this may fail
-    network, ahead = MOST_VECTORS * lanes_of(keys), AHEAD_BYTES // keys.itemsize
-    count = min(SAMPLE, network)
     while True:
         low, high, kind = take(words)
         if low == high:
@@ -203,30 +250,6 @@ def sort_shared(
         if first and split_first(source, keys, words, pivots, copies, low, high, kind, kept, some):
             leave_no_more(words)
             continue
-        whole, of_few, even = high - low == len(keys), False, True
-        while even and high - low > last:
-            waiting = load(words, WAITING)
-            if waiting > 0 and (high - low <= short or waiting >= words[MOST]):
-                break
-            pivot = pivot_of(keys, low, high, some, count)
-            if pivot[0] != pivot[0]:
-                break
-            of_few = high - low <= few and repeated(some, count)
-            if of_few and not whole:
-                break
-            length, whole = high - low, False
-            end, start = split_off(keys, low, high, pivot, kept, network, ahead)
-            even = max(end - low, high - start) <= length - length // UNEVEN
-            if even or end - low > high - start:
-                put_part(words, start, high)
-                high = end
-            else:
-                put_part(words, low, end)
-                low = start
-        leave_no_more(words)
-        if of_few:
-            left[0, 0], left[0, 1] = low, high
-            return 1
-        ranges = sort_part(keys, low, high, left)
+        ranges = sort_one(keys, words, low, high, short, last, few, left, kept, some)
         if ranges > 0:
             return int(ranges)
