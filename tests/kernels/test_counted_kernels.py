@@ -82,6 +82,7 @@ def cases() -> Iterator[Case]:
     kept, some = np.empty(blocks.KEPT, np.uint64), np.empty(sharing.SAMPLE, np.uint64)
     all_keys = images, images.copy(), alone.copy(), pivots, True, 0, N, sharing.PART, kept, some
     yield sharing.split_first, all_keys
+    yield sharing.sort_one, (images.copy(), alone.copy(), 0, N, 400, 200, 0, left, kept, some)
     yield key_sampling._estimate, (np.sort(images), 1e6, np.empty(5))
     yield key_sampling._fewness, (100.0,)
     yield key_sampling._look, (images, np.sort(rng.random(256)), np.empty(256, np.uint64))

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.keys_of_types import needs_vectors
+from support.sampled import each
 
 import smp
 from smp._runtime.exploring.exploration import Exploration
 from smp._runtime.loops.atomics import futex_wait, load, store
 from smp._runtime.protocols.wait import EVER
-from smp.errors import CheckFailed, DeadlockError
+from smp.errors import CheckFailed, DeadlockError, RaceError
 from smp.kernels.sorting.by_vectors import sharing, tasks
 from smp.kernels.sorting.by_vectors.sharing import BETWEEN, BLOCK, BLOCKS, ENDS, PART, words_for
 from smp.kernels.sorting.by_vectors.tasks import ACTIVE, CHANGES, FREE, IDLE, LOCK, MOST, STEPS, TASKS, WAITING
@@ -108,7 +109,8 @@ def simple_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops that split a handful of keys, so that many schedules are run in little time."""
     monkeypatch.setattr(sharing, "GROUP_BYTES", 8)
     monkeypatch.setattr(sharing, "pivot_of", lambda *_: (0.5, False, False))
-    monkeypatch.setattr(sharing, "split_first", sharing.split_first.__wrapped__)
+    for compiled in ("split_first", "sort_one"):
+        monkeypatch.setattr(sharing, compiled, getattr(sharing, compiled).__wrapped__)
     for name, function in (
         ("split", split_simply),
         ("split_into", split_into_simply),
@@ -167,7 +169,7 @@ def test_each_part_is_taken_once_under_all_schedules_with_two_preemptions(name: 
 
 
 @pytest.mark.usefixtures("simple_loops")
-@pytest.mark.parametrize("name", FIRST_SPLITS)
+@pytest.mark.parametrize("name", each(2, FIRST_SPLITS))
 def test_two_streams_split_together_under_all_schedules_with_a_preemption(name: str) -> None:
     found = explored_split(name, 1)
     assert found.failure is None, str(found)
@@ -208,7 +210,12 @@ def test_a_fault_in_the_first_split_is_found(
     replaced: str, fault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sharing, replaced, fault)
-    assert any(explored_split(name, 1).failure for name in FIRST_SPLITS)
+    errors = (
+        found.error
+        for name in ("one has a key to exchange", "both exchange")
+        if (found := explored_split(name, 1).failure)
+    )
+    assert any(isinstance(error, CheckFailed | DeadlockError | RaceError) for error in errors)
 
 
 def put_without_the_lock(words: Any, first: int, second: int, kind: int) -> None:
@@ -306,7 +313,7 @@ def test_more_threads_than_cpus_sort_all_keys(pinned: bool) -> None:
 def test_a_part_is_split_for_a_stream_that_would_find_none(last: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All keys would be short enough; but a stream that takes the last part gives some of it away, if that is longer.
 
-    Of the compiled function, its Python is called, to see what it sorts.
+    Of the compiled functions, their Python is called, to see what they sort.
     """
     keys, left, parts = np.random.default_rng(0).random(2000), np.empty((64, 2), np.int64), list[int]()
     expected = np.sort(keys)
@@ -317,6 +324,7 @@ def test_a_part_is_split_for_a_stream_that_would_find_none(last: int, monkeypatc
         return 0
 
     monkeypatch.setattr(sharing, "sort_part", sort_part)
+    monkeypatch.setattr(sharing, "sort_one", sharing.sort_one.__wrapped__)
     words = words_for([(0, len(keys))], 1)
     assert sharing.sort_shared.__wrapped__(keys, keys, words, keys[:1], False, 4000, last, 0, left) == 0
     np.testing.assert_array_equal(keys, expected)
