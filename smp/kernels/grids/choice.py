@@ -89,7 +89,7 @@ def noted_way(
         streams = threads or streams_for(machine)
         library = relaxations(kind, streams)
         if library.models and cells * iterations >= library.worth:
-            chosen = library.best(*shape, iterations)
+            chosen = library.remembered(*shape, iterations)
             how = {"depth": 0, **chosen.keywords, "streams": streams if chosen.name == "all" else 1, "least": 0}
             return how, partial(library.note, chosen)
     worth = cells * min(iterations, CHECK) >= WORTH_STREAMS

@@ -17,7 +17,8 @@ A stream that comes too late finds these tasks done.  The first split may also c
     BLOCKS            the stream that takes all keys, to 0           the same
     BETWEEN           the same: end of the first block               the stream that ends the last block
     ENDS, ENDS + 1    the stream that splits the block: place of     the same
-                      the first key above the pivot
+                      the first key above the pivot; before that
+                      the second one by the stream that takes all
     MIDDLE            the stream that ends the last block            the stream that ends the last exchange
     pivots[0]         the stream that takes all keys                 the stream that takes the second block
 
