@@ -180,6 +180,19 @@ def test_program_takes_the_layout_that_the_models_choose(p: int, monkeypatch: py
             assert {key: ran[-1].get(key) for key in how} == how
 
 
+def test_predictions_for_grids_are_remembered_until_there_are_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = relaxations("float64", 2)
+    use(library, {"sweeps": 2.0, "one": 3.0, "all": 1.0})
+    predicted: list[tuple[float, ...]] = []
+    predictions = library.predictions
+    monkeypatch.setattr(library, "predictions", lambda *sizes: (predicted.append(sizes), predictions(*sizes))[1])
+    assert [way((700, 800), "float64", 10, None, None, 2)["streams"] for _ in range(3)] == [2, 2, 2]
+    assert predicted == [(700, 800, 10)]
+    use(library, {"sweeps": 1.0, "one": 3.0, "all": 2.0})
+    assert way((700, 800), "float64", 10, None, None, 2) == {"depth": 0, "streams": 1, "least": 0}
+    assert predicted == [(700, 800, 10)] * 2
+
+
 def test_a_choice_of_a_layout_is_remembered_until_there_are_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
     library = layouts("float64", 2)
     use(library, {"horizontal": 1.0})
