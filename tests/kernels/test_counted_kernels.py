@@ -79,7 +79,7 @@ def cases() -> Iterator[Case]:
     yield blocks.sort_part, (images.copy(), 0, N, np.empty((4, 2), np.int64))
     left, alone, pivots = np.empty((4, 2), np.int64), sharing.words_for([(0, N)], 1, blocks=2), np.empty(1, np.uint64)
     yield sharing.sort_shared, (images, images.copy(), alone, pivots, True, 400, 200, 0, left)
-    kept, some = np.empty(blocks.KEPT, np.uint64), np.empty(sharing.SAMPLE, np.uint64)
+    kept, some = np.empty(blocks.KEPT, np.uint64), np.empty(31, np.uint64)
     all_keys = images, images.copy(), alone.copy(), pivots, True, 0, N, sharing.PART, kept, some
     yield sharing.split_first, all_keys
     yield sharing.sort_one, (images.copy(), alone.copy(), 0, N, 400, 200, 0, left, kept, some)

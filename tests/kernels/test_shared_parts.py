@@ -78,7 +78,7 @@ def explored(name: str, bound: int) -> Exploration:
 def halves(proc: smp.Processor, words: Any, source: Any, keys: Any, pivots: Any, copies: bool) -> int:
     """Make the first split with the Python of the compiled functions, and sort the halves."""
     left = np.empty((4, 2), np.int64)
-    arrays = (each.view for each in (source, keys, words, pivots))
+    arrays = (array.view for array in (source, keys, words, pivots))
     return int(sharing.sort_shared.__wrapped__(*arrays, copies, 16, 16, 0, left))
 
 
@@ -93,12 +93,6 @@ def split_into_simply(source: Any, keys: Any, low: int, high: int, pivot: float)
     return split_simply(keys, low, high, pivot)
 
 
-def exchange_simply(keys: Any, first: int, second: int, count: int) -> None:
-    one = keys[first : first + count].copy()
-    keys[first : first + count] = keys[second : second + count]
-    keys[second : second + count] = one
-
-
 def sort_simply(keys: Any, low: int, high: int, left: Any) -> int:
     keys[low:high].sort()
     return 0
@@ -109,12 +103,11 @@ def simple_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops that split a handful of keys, so that many schedules are run in little time."""
     monkeypatch.setattr(sharing, "GROUP_BYTES", 8)
     monkeypatch.setattr(sharing, "pivot_of", lambda *_: (0.5, False, False))
-    for compiled in ("split_first", "sort_one"):
+    for compiled in ("split_first", "sort_one", "exchange"):
         monkeypatch.setattr(sharing, compiled, getattr(sharing, compiled).__wrapped__)
     for name, function in (
         ("split", split_simply),
         ("split_into", split_into_simply),
-        ("exchange", exchange_simply),
         ("sort_part", sort_simply),
     ):
         monkeypatch.setattr(sharing, name, function)

@@ -23,7 +23,7 @@ from smp._runtime.machine import current_machine
 from smp.models.fit.model import Model
 from smp.selection.implementation import Implementation
 from smp.selection.kept import recalled
-from smp.selection.library import Library
+from smp.selection.library import MOST_KNOWN, Library
 
 from .extra_choice import extra_arguments
 from .programs import relax_red_black
@@ -32,8 +32,6 @@ from .terms import CELLS, GRIDS, memory, random_grid, sweep, times
 POINTS = 75
 SMALL = 20_000
 """Number of cells below which, by the rule, one processor is faster if there are more than two iterations."""
-MOST_KNOWN = 1024
-"""Choices that are remembered."""
 Layout = dict[str, Any]
 """Arguments ``layout`` and ``blocks`` of `relax_red_black`."""
 _known: dict[tuple[Any, ...], tuple[Mapping[str, Model], Layout]] = {}  # by the arguments of `best_layout`

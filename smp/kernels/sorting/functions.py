@@ -186,11 +186,11 @@ def argsort(
         "auto" is "numpy" for few keys: on AMD's Zen 4 below 1280 of four bytes and below 1792 of eight, on other CPUs
         below 3072 and 7168, or below 2560 and 6144 with AVX-512.  Except on Zen 4, it is "values" from 1024 keys on if
         fewer than 57 of 64 keys differ, unless there turn out to be more than 256 values.  Each thread then has at
-        least 65,536 keys, or 131,072 if there are up to five to eight values.  Keys that ascend or descend already have
-        their order at once.  Others are "packed" below 65,536 keys, or 40,960 with AVX-512, and on one thread, and with
-        AVX2 or AVX-512 on up to four, except on Zen 4.
-        Elsewhere, it chooses by models, as `sort` does.  Without models, it is "packed", or "partition" if there are
-        2**18 keys or more and a sample has few distinct ones.
+        least 65,536 keys, or 131,072 if there are no more than a handful of values.  Keys that ascend or descend
+        already have their order at once.  Others are "packed" below 65,536 keys, or 40,960 with AVX-512, and on one
+        thread, and with AVX2 or AVX-512 on up to four, except on Zen 4.  Elsewhere, it chooses by models, as `sort`
+        does.  Without models, it is "packed", or "partition" if there are 2**18 keys or more and a sample has few
+        distinct ones.
 
     Returns
     -------

@@ -70,10 +70,10 @@ def put_part(words: Words, low: int, high: int) -> None:
 
 
 @inline
-def repeated(some: Keys, count: int) -> bool:
+def repeated(some: Keys) -> bool:
     """Return True if some keys in ascending order have few values."""
     equal = 0
-    for i in range(1, count):
+    for i in range(1, len(some)):
         equal += some[i] == some[i - 1]
     return equal >= REPEATS
 
@@ -148,13 +148,11 @@ def split_first(
     if kind > 0:
         end_exchange(keys, words, low, high, kind)
         return True
-    ahead = AHEAD_BYTES // keys.itemsize
     if kind == PART:
-        found = pivot_of(source, 0, len(keys), some, min(SAMPLE, MOST_VECTORS * lanes_of(keys)))
-        high = begin_split(keys, words, pivots, found, copies)
+        high = begin_split(keys, words, pivots, pivot_of(source, 0, len(keys), some, len(some)), copies)
         if high == 0:
             return False
-    pivot = pivots[0]
+    pivot, ahead = pivots[0], AHEAD_BYTES // keys.itemsize
     end = split_into(source, keys, low, high, pivot) if copies else split(keys, low, high, pivot, kept, ahead)
     end_block(keys, words, int(low > 0), end)
     return True
@@ -182,16 +180,15 @@ def sort_one(
     Return the number of ranges that are left to NumPy.
     """
     network, ahead = MOST_VECTORS * lanes_of(keys), AHEAD_BYTES // keys.itemsize
-    count = min(SAMPLE, network)
     whole, of_few, even = high - low == len(keys), False, True
     while even and high - low > last:
         waiting = load(words, WAITING)
         if waiting > 0 and (high - low <= short or waiting >= words[MOST]):
             break
-        pivot = pivot_of(keys, low, high, some, count)
+        pivot = pivot_of(keys, low, high, some, len(some))
         if pivot[0] != pivot[0]:
             break
-        of_few = high - low <= few and repeated(some, count)
+        of_few = high - low <= few and repeated(some)
         if of_few and not whole:
             break
         length, whole = high - low, False
@@ -242,7 +239,8 @@ def sort_shared(
     int
         Number of these ranges, after which there may be more to do; 0 if no task is left.
     """
-    kept, some = np.empty(KEPT, keys.dtype), np.empty(SAMPLE, keys.dtype)  # before a task is taken, as this may fail
+    kept = np.empty(KEPT, keys.dtype)  # before a task is taken, as this may fail
+    some = np.empty(min(SAMPLE, MOST_VECTORS * lanes_of(keys)), keys.dtype)
     while True:
         low, high, kind = take(words)
         if low == high:
